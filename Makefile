@@ -1,0 +1,54 @@
+# Everything a newcomer types. Meson does the work; this file only knows the words.
+#
+#   make          build            make demo    see it work, 15 seconds       make install
+#   make check    all tests        make lint    format and static analysis    make clean
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+NINJA    = ninja -C $(BUILD)
+
+.PHONY: all deps demo bench check check-freestanding lint format install clean help
+
+all: deps $(BUILD)/build.ninja
+	@$(NINJA) --quiet
+
+deps:
+	@scripts/deps build
+
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) --prefix=$(PREFIX) > $(BUILD).log || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+
+demo: all
+	@$(BUILD)/baton locks
+	@echo
+	@$(BUILD)/baton bench --seconds 15
+
+bench: all
+	@$(BUILD)/baton bench --seconds 60 --rounds 9
+
+check:
+	@scripts/deps build check
+	@scripts/check
+
+check-freestanding:
+	@scripts/deps freestanding
+	@tests/e2e/freestanding.sh
+
+lint:
+	@scripts/deps build lint
+	@scripts/lint
+
+format:
+	@scripts/deps lint
+	@git ls-files '*.[ch]' | xargs clang-format -i
+
+install: all
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
+
+clean:
+	@rm -rf $(BUILD) build-*
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile

@@ -1,0 +1,40 @@
+/* What the subcommands share: messages, numbers, and the end of output. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int usage_error(const char *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "baton %s: ", command);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "; see 'baton %s --help'\n", command);
+    va_end(arguments);
+    return EXIT_USAGE;
+}
+
+bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (errno != 0 || *end != '\0' || number < least || number > most)
+        return false;
+    *value = number;
+    return true;
+}
+
+int finish_output(const char *command)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_DONE;
+    fprintf(stderr, "baton %s: cannot write the output: %s\n", command, strerror(errno));
+    return EXIT_FAILED;
+}

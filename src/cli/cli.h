@@ -1,0 +1,25 @@
+/*
+ * What the subcommands of `baton` share. Each subcommand is one file, cmd_NAME in NAME.c, and takes
+ * its own name as argv[0]. Exit codes: 0 done, 1 failed, 64 wrong usage (EX_USAGE).
+ */
+#ifndef BATON_CLI_H
+#define BATON_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 64 };
+
+int cmd_bench(int argc, char **argv);
+int cmd_locks(int argc, char **argv);
+
+/* "baton COMMAND: MESSAGE; see 'baton COMMAND --help'" on standard error; returns EXIT_USAGE. */
+__attribute__((format(printf, 2, 3))) int usage_error(const char *command, const char *format, ...);
+
+/* A whole number from `least` to `most`; false if the text is anything else. */
+bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
+
+/* Flushes standard output; EXIT_FAILED with a message if what was printed did not get there. */
+int finish_output(const char *command);
+
+#endif

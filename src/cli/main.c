@@ -1,0 +1,56 @@
+/* `baton`: finds the subcommand and runs it. */
+#include "baton/lock.h"
+#include "cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"bench", "measure locks against pthread and Concurrency Kit", cmd_bench},
+    {"locks", "list the lock algorithms and what they promise", cmd_locks},
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void help(FILE *out)
+{
+    fputs("Usage: baton COMMAND [OPTION...]\n"
+          "One holder at a time, from cache line to cluster.\n"
+          "\n"
+          "Commands:\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n"
+          "  -h, --help     this help; 'baton COMMAND --help' tells about one command\n"
+          "  -V, --version  the version\n",
+          out);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported by finish_output */
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (word == NULL) {
+        help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) {
+        help(stdout);
+        return finish_output("help");
+    }
+    if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
+        printf("baton %s\n", baton_version());
+        return finish_output("--version");
+    }
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(word, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "baton: no command '%s'; see 'baton --help'\n", word);
+    return EXIT_USAGE;
+}

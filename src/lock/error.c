@@ -1,0 +1,60 @@
+/*
+ * What goes wrong around locks, in words: return values, and misuse found by debug checks.
+ */
+#include "baton/lock.h"
+
+const char *baton_strerror(int value)
+{
+    switch (value) {
+    case BATON_OK:
+        return "no error";
+    case BATON_BUSY:
+        return "somebody holds the lock";
+    case BATON_NO_ALGORITHM:
+        return "no lock algorithm of that name; 'baton locks' lists them";
+    case BATON_BAD_COUNT:
+        return "the number of locks or of participants is zero or more than the algorithm takes";
+    case BATON_TOO_SMALL:
+        return "the memory is too small; ask baton_locks_size how much it takes";
+    case BATON_MISALIGNED:
+        return "the memory does not begin at a multiple of BATON_CACHE_LINE";
+    case BATON_NOT_LOCKS:
+        return "no locks in this memory: it was never set up, is not yet ready, or is damaged";
+    case BATON_OTHER_VERSION:
+        return "the locks in this memory were made by a library with another memory layout";
+    case BATON_FULL:
+        return "as many participants as the locks were made for have joined already";
+    case BATON_NO_LOCK:
+        return "no lock of that number in this set";
+    case BATON_NOT_INSIDE:
+        return "the participant is not inside that lock";
+    case BATON_ALREADY_INSIDE:
+        return "the participant is inside a lock; it must exit first";
+    case BATON_NOT_JOINED:
+        return "the participant has not joined, or has left";
+    case BATON_NO_TRY:
+        return "the algorithm has no try";
+    case BATON_BAD_ARGUMENT:
+        return "an argument is null or not one of the values allowed";
+    default:
+        return "not a value that this library returns";
+    }
+}
+
+const char *baton_version(void)
+{
+    return BATON_VERSION;
+}
+
+#ifdef BATON_DEBUG_CHECKS
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn void baton_misuse(const char *what);
+
+_Noreturn void baton_misuse(const char *what)
+{
+    fprintf(stderr, "baton: misuse of %s\n", what);
+    abort();
+}
+#endif

@@ -1,0 +1,306 @@
+/*
+ * Sets of locks in the caller's memory: made, found again by another process, joined and left.
+ * No paper's algorithm is here; it only hands out seats and checks what callers ask for.
+ *
+ *   header | claimed: a register per participant | participants | pairs | locks
+ *
+ * Each part begins on a cache line of its own. Everything behind the header is laid out by its
+ * numbers alone, so every process finds it, wherever it has mapped the memory.
+ */
+#define BATON_REG_SHORT_NAMES
+#include "table.h"
+
+#include <string.h>
+
+#define MAGIC 0x6e6f746162616221ULL
+/* Changes whenever the layout of a lock, a participant or the set does. */
+#define LAYOUT 1U
+
+/*
+ * What was made, written once by the maker and never changed. `magic` is written last, so that who
+ * finds it finds the rest as well; `checksum` covers everything between them.
+ */
+struct baton_locks {
+    BATON_ATOMIC(uint64_t) magic;
+    uint32_t layout;
+    uint32_t word_bytes; /* a 32-bit process must not use what a 64-bit one made */
+    uint32_t locks;
+    uint32_t participants;
+    uint32_t waiting;
+    char algorithm[28];
+    uint64_t bytes;
+    uint64_t checksum;
+};
+
+/* Where the parts of a set begin, in bytes from its start, and how far apart their elements are. */
+typedef struct plan {
+    size_t claimed;
+    size_t participants;
+    size_t pairs;
+    size_t locks;
+    size_t bytes;
+    size_t lock_stride;
+} plan;
+
+/* *end += count * each, rounded up to whole cache lines; false if that is no size_t. */
+static bool extend(size_t *end, size_t count, size_t each)
+{
+    size_t part;
+    return !__builtin_mul_overflow(count, each, &part) &&
+           !__builtin_add_overflow(part, BATON_CACHE_LINE - 1, &part) &&
+           !__builtin_add_overflow(*end, part / BATON_CACHE_LINE * BATON_CACHE_LINE, end);
+}
+
+static bool plan_set(const row *of, uint32_t locks, uint32_t participants, plan *out)
+{
+    size_t pairs;
+    plan p = {0};
+    bool fits = extend(&p.lock_stride, 1, of->lock_bytes(participants)) &&
+                !__builtin_mul_overflow((size_t)locks, (size_t)participants, &pairs) &&
+                extend(&p.claimed, 1, sizeof(baton_locks));
+    if (!fits)
+        return false;
+    p.participants = p.claimed;
+    fits = extend(&p.participants, participants, sizeof(baton_reg));
+    p.pairs = p.participants;
+    fits = fits && extend(&p.pairs, participants, of->participant_bytes);
+    p.locks = p.pairs;
+    fits = fits && extend(&p.locks, pairs, of->pair_bytes);
+    p.bytes = p.locks;
+    fits = fits && extend(&p.bytes, locks, p.lock_stride);
+    *out = p;
+    return fits;
+}
+
+static int check_spec(const baton_locks_spec *spec, const row **of, plan *out)
+{
+    if (spec == NULL || spec->algorithm == NULL ||
+        (spec->waiting != BATON_SPIN && spec->waiting != BATON_PARK))
+        return BATON_BAD_ARGUMENT;
+    *of = row_find(spec->algorithm);
+    if (*of == NULL)
+        return BATON_NO_ALGORITHM;
+    uint32_t most = (*of)->is.most_participants;
+    if (spec->locks == 0 || spec->participants == 0 || (most != 0 && spec->participants > most) ||
+        !plan_set(*of, spec->locks, spec->participants, out))
+        return BATON_BAD_COUNT;
+    return BATON_OK;
+}
+
+static void *at(baton_locks *set, size_t offset)
+{
+    return (char *)set + offset;
+}
+
+/* FNV-1a over what lies between magic and checksum. Finds damage, not malice. */
+static uint64_t header_checksum(const baton_locks *set)
+{
+    const unsigned char *byte = (const unsigned char *)&set->layout;
+    const unsigned char *end = (const unsigned char *)&set->checksum;
+    uint64_t sum = 0xcbf29ce484222325ULL;
+    for (; byte < end; byte++)
+        sum = (sum ^ *byte) * 0x100000001b3ULL;
+    return sum;
+}
+
+int baton_locks_size(const baton_locks_spec *spec, size_t *bytes)
+{
+    const row *of;
+    plan p;
+    int error = check_spec(spec, &of, &p);
+    if (error != BATON_OK || bytes == NULL)
+        return error != BATON_OK ? error : BATON_BAD_ARGUMENT;
+    *bytes = p.bytes;
+    return BATON_OK;
+}
+
+static void init_seats(const row *of, baton_locks *set, const plan *p)
+{
+    size_t each = of->pair_bytes != 0 ? of->pair_bytes : of->participant_bytes;
+    size_t start = of->pair_bytes != 0 ? p->pairs : p->participants;
+    size_t count = of->pair_bytes != 0 ? (size_t)set->locks * set->participants : set->participants;
+    if (of->join == NULL)
+        return;
+    for (size_t seat = 0; seat < count; seat++)
+        of->join(at(set, start + seat * each), seat % set->participants + 1);
+}
+
+int baton_locks_create(const baton_locks_spec *spec, void *memory, size_t bytes,
+                       baton_locks **locks)
+{
+    const row *of;
+    plan p;
+    int error = check_spec(spec, &of, &p);
+    if (error != BATON_OK)
+        return error;
+    if (memory == NULL || locks == NULL)
+        return BATON_BAD_ARGUMENT;
+    if ((uintptr_t)memory % BATON_CACHE_LINE != 0)
+        return BATON_MISALIGNED;
+    if (bytes < p.bytes)
+        return BATON_TOO_SMALL;
+
+    baton_locks *set = memory;
+    atomic_store_explicit(&set->magic, 0, memory_order_release); /* not to be found half made */
+    memset((char *)set + sizeof set->magic, 0, p.bytes - sizeof set->magic);
+    set->layout = LAYOUT;
+    set->word_bytes = sizeof(baton_word);
+    set->locks = spec->locks;
+    set->participants = spec->participants;
+    set->waiting = spec->waiting;
+    strncpy(set->algorithm, of->is.name, sizeof set->algorithm - 1);
+    set->bytes = p.bytes;
+    set->checksum = header_checksum(set);
+    for (uint32_t i = 0; i < spec->locks; i++)
+        of->init(at(set, p.locks + i * p.lock_stride), spec->participants, spec->waiting);
+    init_seats(of, set, &p);
+    atomic_store_explicit(&set->magic, MAGIC, memory_order_release);
+    *locks = set;
+    return BATON_OK;
+}
+
+int baton_locks_attach(void *memory, size_t bytes, baton_locks **locks)
+{
+    if (memory == NULL || locks == NULL)
+        return BATON_BAD_ARGUMENT;
+    if ((uintptr_t)memory % BATON_CACHE_LINE != 0)
+        return BATON_MISALIGNED;
+    if (bytes < sizeof(baton_locks))
+        return BATON_TOO_SMALL;
+    baton_locks *set = memory;
+    if (atomic_load_explicit(&set->magic, memory_order_acquire) != MAGIC)
+        return BATON_NOT_LOCKS;
+    if (set->layout != LAYOUT || set->word_bytes != sizeof(baton_word))
+        return BATON_OTHER_VERSION;
+    if (set->checksum != header_checksum(set))
+        return BATON_NOT_LOCKS;
+    /* A checksum that fits by chance must still not lead out of the memory. */
+    set->algorithm[sizeof set->algorithm - 1] = '\0';
+    baton_locks_spec spec = baton_locks_describe(set);
+    const row *of;
+    plan p;
+    if (check_spec(&spec, &of, &p) != BATON_OK || p.bytes != set->bytes)
+        return BATON_NOT_LOCKS;
+    if (bytes < p.bytes)
+        return BATON_TOO_SMALL;
+    *locks = set;
+    return BATON_OK;
+}
+
+baton_locks_spec baton_locks_describe(const baton_locks *set)
+{
+    const row *of = row_find(set->algorithm);
+    return (baton_locks_spec){
+        .algorithm = of != NULL ? of->is.name : NULL,
+        .locks = set->locks,
+        .participants = set->participants,
+        .waiting = (baton_waiting)set->waiting,
+    };
+}
+
+int baton_join(baton_locks *locks, baton_participant *me)
+{
+    if (locks == NULL || me == NULL)
+        return BATON_BAD_ARGUMENT;
+    baton_locks_spec spec = baton_locks_describe(locks);
+    const row *of;
+    plan p;
+    if (check_spec(&spec, &of, &p) != BATON_OK)
+        return BATON_NOT_LOCKS;
+    baton_reg *claimed = at(locks, p.claimed);
+    for (uint32_t i = 0; i < spec.participants; i++) {
+        /* acquire: the place as the one who left it; a look first, to leave full lines alone */
+        if (reg_read(&claimed[i], relaxed) != 0 || !reg_cas(&claimed[i], 0, 1, acquire))
+            continue;
+        bool in_pairs = of->pair_bytes != 0;
+        size_t each = in_pairs ? of->pair_bytes : of->participant_bytes;
+        size_t first = (in_pairs ? p.pairs : p.participants) + i * each;
+        *me = (baton_participant){
+            .row = of,
+            .claim = &claimed[i],
+            .lock = at(locks, p.locks),
+            .seat = at(locks, first),
+            .lock_stride = p.lock_stride,
+            .seat_stride = in_pairs ? spec.participants * each : 0,
+            .locks = spec.locks,
+            .index = i,
+        };
+        return BATON_OK;
+    }
+    return BATON_FULL;
+}
+
+int baton_leave(baton_participant *me)
+{
+    if (me == NULL)
+        return BATON_BAD_ARGUMENT;
+    if (me->row == NULL)
+        return BATON_NOT_JOINED;
+    if (me->inside != 0)
+        return BATON_ALREADY_INSIDE;
+    baton_reg *claim = me->claim;
+    *me = (baton_participant){0};
+    reg_write(claim, 0, release); /* the place as I leave it, before the next one has it */
+    return BATON_OK;
+}
+
+/* What must hold before `me` enters lock number `lock`. */
+static int check_outside(const baton_participant *me, uint32_t lock)
+{
+    if (me == NULL)
+        return BATON_BAD_ARGUMENT;
+    if (me->row == NULL)
+        return BATON_NOT_JOINED;
+    if (me->inside != 0)
+        return BATON_ALREADY_INSIDE;
+    return lock < me->locks ? BATON_OK : BATON_NO_LOCK;
+}
+
+static void *lock_of(const baton_participant *me, uint32_t lock)
+{
+    return (char *)me->lock + lock * me->lock_stride;
+}
+
+static void *seat_of(const baton_participant *me, uint32_t lock)
+{
+    return (char *)me->seat + lock * me->seat_stride;
+}
+
+int baton_enter(baton_participant *me, uint32_t lock)
+{
+    int error = check_outside(me, lock);
+    if (error != BATON_OK)
+        return error;
+    ((const row *)me->row)->enter(lock_of(me, lock), seat_of(me, lock), me->index);
+    me->inside = lock + 1;
+    return BATON_OK;
+}
+
+int baton_try(baton_participant *me, uint32_t lock)
+{
+    int error = check_outside(me, lock);
+    if (error != BATON_OK)
+        return error;
+    const row *of = me->row;
+    if (of->try == NULL)
+        return BATON_NO_TRY;
+    if (!of->try(lock_of(me, lock), seat_of(me, lock), me->index))
+        return BATON_BUSY;
+    me->inside = lock + 1;
+    return BATON_OK;
+}
+
+int baton_exit(baton_participant *me, uint32_t lock)
+{
+    if (me == NULL)
+        return BATON_BAD_ARGUMENT;
+    if (me->row == NULL)
+        return BATON_NOT_JOINED;
+    if (lock >= me->locks)
+        return BATON_NO_LOCK;
+    if (me->inside != lock + 1)
+        return BATON_NOT_INSIDE;
+    me->inside = 0;
+    ((const row *)me->row)->exit(lock_of(me, lock), seat_of(me, lock), me->index);
+    return BATON_OK;
+}

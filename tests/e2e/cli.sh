@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# `baton locks` and `baton bench` as a user types them, rightly and wrongly.
+# shellcheck source=tap.inc
+. "$(dirname "$0")/tap.inc"
+baton=$build/baton
+
+says() { # WORDS COMMAND...
+    local words=$1
+    shift
+    "$@" | grep -qF -- "$words"
+}
+
+# ---- help and version ----
+check 'help' says 'Usage: baton COMMAND' "$baton" --help
+check 'help of bench' says 'Usage: baton bench' "$baton" bench --help
+check 'help of locks' says 'Usage: baton locks' "$baton" locks --help
+check 'version' says "baton $(sed -n "s/^ *version: '\([0-9.]*\)',$/\1/p" "$root/meson.build" | head -n 1)" \
+    "$baton" --version
+refuse 64 'Usage: baton COMMAND' 'no command' "$baton"
+refuse 64 "no command 'lokcs'" 'unknown command' "$baton" lokcs
+
+# ---- locks ----
+check 'table has ten rows' test "$("$baton" locks | tail -n +2 | wc -l)" -eq 10
+check 'table as JSON' test "$("$baton" locks --json | jq length)" -eq 10
+check 'dt2 promises FIFO and wait-free exit' test \
+    "$("$baton" locks --json | jq -r '.[] | select(.name == "dt2") | .fifo and .wait_free_exit')" = true
+bytes() { "$baton" locks --json --space "$2" "$3" | jq ".bytes.\"$1\""; }
+check 'space: twice the locks for dt2 with many participants is little more' test \
+    "$(bytes dt2 20 10000)" -lt "$(($(bytes dt2 10 10000) * 11 / 10))"
+check 'space: twice the locks for dt1 is twice the space' test \
+    "$(bytes dt1 20 10000)" -gt "$(($(bytes dt1 10 10000) * 19 / 10))"
+check 'space: beyond its limit a lock has none' test "$(bytes filter 1 1025)" = null
+refuse 64 'not a whole number' 'space of no locks' "$baton" locks --space 0 1
+refuse 64 'not a whole number' 'space of no participants' "$baton" locks --space 1 0
+refuse 64 'not a whole number' 'space of words' "$baton" locks --space many 1
+refuse 64 'not a whole number' 'space of too many' "$baton" locks --space 99999999999999999999 1
+refuse 64 'takes two numbers' 'space without numbers' "$baton" locks --space
+refuse 64 "no option '--sapce'" 'locks: unknown option' "$baton" locks --sapce
+refuse 64 "unexpected 'dt1'" 'locks: unexpected word' "$baton" locks dt1
+refuse 1 'cannot write the output' 'locks: full disk' bash -c "'$baton' locks > /dev/full"
+
+# ---- bench ----
+"$baton" bench --json --seconds 1 --rounds 1 --threads 1,2 --plot "$scratch/plot.svg" tas dt1 \
+    > "$scratch/bench.json" 2> "$scratch/bench.err"
+result $? 'bench of two locks'
+field() { jq "$1" "$scratch/bench.json"; }
+check 'bench: two locks and two peers at two thread counts' test "$(field '.results | length')" -eq 8
+check 'bench: every figure is there' test \
+    "$(field '[.results[] | .passages_per_s > 0 and .fairness > 0 and .longest_wait_us >= 0 and
+        .context_switches_per_s >= 0 and .ratio_to_pthread > 0 and .ratio_to_ck_mcs > 0] | all')" = true
+check 'bench: pthread is its own measure' test \
+    "$(field '[.results[] | select(.lock == "pthread") | .ratio_to_pthread == 1] | all')" = true
+check 'bench: a plot' grep -q '</svg>' "$scratch/plot.svg"
+check 'bench: no progress line where nobody looks' test ! -s "$scratch/bench.err"
+check 'bench: parking, without peers, as text' says 'parking' \
+    "$baton" bench --seconds 1 --rounds 1 --threads 2 --park --no-peers dt2
+check 'bench: more threads than a lock takes is no error' says 'peterson                   -' \
+    "$baton" bench --seconds 1 --rounds 1 --threads 3 --no-peers peterson
+refuse 64 "no lock 'mutex'" 'bench: unknown lock' "$baton" bench mutex
+refuse 64 '--threads takes' 'bench: no threads' "$baton" bench --threads 0
+refuse 64 '--threads takes' 'bench: too many threads' "$baton" bench --threads 1,1025
+refuse 64 '--threads takes' 'bench: empty list of threads' "$baton" bench --threads ''
+refuse 64 '--seconds takes' 'bench: bad seconds' "$baton" bench --seconds -1
+refuse 64 '--rounds takes' 'bench: bad rounds' "$baton" bench --rounds 0
+refuse 64 'nanoseconds' 'bench: bad inside' "$baton" bench --inside 1ms
+refuse 64 'wants a value' 'bench: value missing' "$baton" bench --seconds
+refuse 64 "no option '--fast'" 'bench: unknown option' "$baton" bench --fast
+refuse 1 'cannot write the plot' 'bench: plot into nowhere' \
+    "$baton" bench --seconds 1 --rounds 1 --threads 1 --plot "$scratch/no/plot.svg" tas
+finish

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# `make install DESTDIR=`, and what a stranger's program sees of it: headers, pkg-config, symbols.
+# shellcheck source=tap.inc
+. "$(dirname "$0")/tap.inc"
+
+check 'make install DESTDIR=' make -s -C "$root" install BUILD="$build" DESTDIR="$scratch/root"
+prefix=$(find "$scratch/root" -name baton.pc -print -quit)
+export PKG_CONFIG_PATH="${prefix%/*}" PKG_CONFIG_SYSROOT_DIR="$scratch/root"
+library_path=$(dirname "$(dirname "$prefix")")
+check 'pkg-config finds it' pkg-config --exists baton
+
+read -r -a include <<< "$(pkg-config --cflags baton)"
+read -r -a flags <<< "$(pkg-config --cflags --libs baton) -pthread"
+for example in "$root"/examples/*.c; do
+    name=$(basename "$example" .c)
+    check "example $name: builds with the shared library" \
+        cc -std=c17 -Wall -Wextra -pedantic -Werror "$example" -o "$scratch/$name" "${flags[@]}"
+    check "example $name: runs" env LD_LIBRARY_PATH="$library_path" "$scratch/$name"
+    check "example $name: builds with the static library" \
+        cc -std=c17 "$example" -o "$scratch/$name-static" "${include[@]}" \
+        "$library_path/libbaton.a" -pthread
+    check "example $name: runs without the shared library" "$scratch/$name-static"
+done
+
+printf '#include <baton/lock.h>\nint main() { return baton_algorithm_find("dt1") ? 0 : 1; }\n' \
+    > "$scratch/plus.cc"
+check 'the headers are C++ too' \
+    c++ -std=c++17 -Wall -Wextra "$scratch/plus.cc" -o "$scratch/plus" "${flags[@]}"
+check 'a C++ program runs' env LD_LIBRARY_PATH="$library_path" "$scratch/plus"
+
+exported() { nm -D --defined-only "$library_path/libbaton.so" | sed -n 's/.* T \([a-z0-9_]*\)@@BATON_0$/\1/p' | sort; }
+declared() {
+    cc -E -P -I "$root/include" -x c - <<< '#include <baton/lock.h>' |
+        tr '\n' ' ' | tr ';{}' '\n' | grep 'visibility' | grep -oE '\bbaton_[a-z0-9_]+ ?\(' | tr -d ' (' | sort -u
+}
+check 'exports are exactly what the headers declare' diff <(declared) <(exported)
+check 'nothing is exported without a version' test -z \
+    "$(nm -D --defined-only "$library_path/libbaton.so" | grep -v '@@BATON_0$\| A BATON_0$')"
+check 'soname' grep -q 'libbaton.so.0' <(readelf -d "$library_path/libbaton.so")
+check 'the command is installed and runs' "$(find "$scratch/root" -path '*/bin/baton')" --version
+for page in baton.1 baton-bench.1 baton-locks.1 libbaton.3; do
+    check "manual page $page" test -s "$(find "$scratch/root" -name "$page*" -print -quit)"
+done
+finish
