@@ -77,7 +77,9 @@ static inline __attribute__((always_inline)) void passages(worker *me, step *ent
 
 static const char *baton_open(arena *in)
 {
-    baton_locks_spec spec = {in->contender->name, 1, in->threads, in->waiting};
+    uint32_t participants =
+        in->threads > 1 ? in->threads : 2; /* alone is not without competition */
+    baton_locks_spec spec = {in->contender->name, 1, participants, in->waiting};
     int error = baton_locks_size(&spec, &in->lock_bytes);
     if (error != BATON_OK)
         return baton_strerror(error);
