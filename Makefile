@@ -8,7 +8,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 NINJA    = ninja -C $(BUILD)
 
-.PHONY: all deps demo bench check check-freestanding lint format install clean help
+.PHONY: all deps demo bench check check-freestanding check-speed lint format install clean help
 
 all: deps $(BUILD)/build.ninja
 	@$(NINJA) --quiet
@@ -17,7 +17,7 @@ deps:
 	@scripts/deps build
 
 $(BUILD)/build.ninja:
-	@meson setup $(BUILD) --prefix=$(PREFIX) > $(BUILD).log || { cat $(BUILD).log; exit 1; }
+	@meson setup $(BUILD) > $(BUILD).log || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 
 demo: all
@@ -36,6 +36,9 @@ check-freestanding:
 	@scripts/deps freestanding
 	@tests/e2e/freestanding.sh
 
+check-speed: all
+	@scripts/speed
+
 lint:
 	@scripts/deps build lint
 	@scripts/lint
@@ -45,7 +48,8 @@ format:
 	@git ls-files '*.[ch]' | xargs clang-format -i
 
 install: all
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
+	@meson configure $(BUILD) --prefix=$(PREFIX) && $(NINJA) --quiet
+	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:
 	@rm -rf $(BUILD) build-*

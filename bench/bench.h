@@ -40,7 +40,7 @@ struct arena {
     bool timed;       /* clock every entry, at the cost of throughput */
     void *lock;
     size_t lock_bytes;
-    pthread_barrier_t start;
+    atomic_bool go; /* all threads are there */
     _Alignas(2 * BATON_CACHE_LINE) atomic_bool stop;
     _Alignas(2 * BATON_CACHE_LINE) uint64_t count; /* guarded by the lock, and by nothing else */
     worker worker[];
@@ -98,7 +98,8 @@ typedef struct outcome {
  */
 const char *contest_run(const contest *plan, outcome *outcomes);
 
-/* Draws throughput over threads as SVG with gnuplot. Returns NULL, or what went wrong. */
-const char *contest_plot(const contest *plan, const outcome *outcomes, const char *file);
+/* Draws throughput over threads as SVG with gnuplot, into an open file. Returns NULL, or what went
+ * wrong. */
+const char *contest_plot(const contest *plan, const outcome *outcomes, int file);
 
 #endif

@@ -1,8 +1,10 @@
 /* Draws a contest with gnuplot: throughput over the number of threads, a line per contender. */
 #include "bench.h"
 
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* gnuplot's strings in single quotes: a quote is doubled. */
@@ -17,14 +19,11 @@ static void quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-static void write_script(FILE *gnuplot, const contest *plan, const outcome *outcomes,
-                         const char *file)
+static void write_script(FILE *gnuplot, const contest *plan, const outcome *outcomes)
 {
-    fputs("set terminal svg size 900,560 dynamic background rgb 'white' font 'sans,13'\n", gnuplot);
-    fputs("set output ", gnuplot);
-    quoted(gnuplot, file);
     fprintf(gnuplot,
-            "\nset title 'Passages per second (median of %u rounds)' noenhanced\n"
+            "set terminal svg size 900,560 dynamic background rgb 'white' font 'sans,13'\n"
+            "set title 'Passages per second (median of %u rounds)' noenhanced\n"
             "set key outside right noenhanced\nset grid\nset logscale y\n"
             "set xlabel 'threads'\nset ylabel 'million passages/s'\n"
             "set xrange [%g:%g]\nset xtics 1\n",
@@ -47,17 +46,46 @@ static void write_script(FILE *gnuplot, const contest *plan, const outcome *outc
     }
 }
 
-const char *contest_plot(const contest *plan, const outcome *outcomes, const char *file)
+/* gnuplot with a pipe for its script and its picture going into `file`. */
+static pid_t start_gnuplot(int file, int *script)
 {
-    FILE *probe = fopen(file, "w"); /* gnuplot's own message about this is hard to read */
-    if (probe == NULL)
-        return "cannot write the plot to that file";
-    fclose(probe);
-    FILE *gnuplot = popen("gnuplot", "w"); /* NOLINT(cert-env33-c): a fixed command */
-    if (gnuplot == NULL)
-        return "cannot start gnuplot";
-    write_script(gnuplot, plan, outcomes, file);
-    if (pclose(gnuplot) != 0 || access(file, R_OK) != 0)
-        return "gnuplot failed; is it installed? (package gnuplot-nox)";
+    int ends[2];
+    pid_t child;
+    char *const command[] = {(char[]){"gnuplot"}, NULL};
+    posix_spawn_file_actions_t actions;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, file, STDOUT_FILENO);
+    int error = posix_spawnp(&child, command[0], &actions, NULL, command, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    *script = ends[1];
+    if (error == 0)
+        return child;
+    close(ends[1]);
+    return -1;
+}
+
+const char *contest_plot(const contest *plan, const outcome *outcomes, int file)
+{
+    bool anything = false;
+    for (size_t k = 0; k < plan->contenders * plan->counts; k++)
+        anything = anything || outcomes[k].measured;
+    if (!anything)
+        return "nothing was measured, so there is nothing to plot";
+    int end;
+    pid_t child = start_gnuplot(file, &end);
+    if (child < 0)
+        return "cannot start gnuplot; is it installed? (package gnuplot-nox)";
+    FILE *script = fdopen(end, "w");
+    if (script != NULL) {
+        write_script(script, plan, outcomes);
+        fclose(script);
+    }
+    int status;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        return "gnuplot could not draw the plot";
     return NULL;
 }

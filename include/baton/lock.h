@@ -12,8 +12,9 @@
  * What the holder wrote is seen by the next holder.
  *
  * All memory may be mapped at different addresses by different processes: no address is stored.
- * Memory of a lock and of its participants must stay mapped until nobody uses the lock any more:
- * a process that left the critical section may still be looked at by the one behind it.
+ * Memory of a lock and of its participants must stay mapped until nobody uses the lock any more: a
+ * process that left the critical section may still be looked at by the one behind it, and one whose
+ * exit has not returned may still look at the lock, or wake somebody there.
  *
  * Which one? dt1 or dt2 where threads or processes compete: first come, first served, and exit
  * never waits. tas where the lock is hardly ever contended. tournament-fme on a core without atomic
@@ -39,7 +40,8 @@ extern "C" {
  *   free.
  * - enter returns when the caller is the holder; exit may be called by the holder only, and once.
  *   Nothing is checked, except in a library built with -Ddebug_checks=true, which aborts with a
- *   message when exit is called by a process that did not enter.
+ *   message when exit is called by a process that did not enter. (Where the lock does not know its
+ *   processes, tas, or there is only one, it finds an exit from a lock that nobody holds at most.)
  * - A process holds a lock at most once: entering again what it already holds waits for ever.
  */
 
@@ -155,7 +157,8 @@ BATON_API void baton_tournament_fme_exit(baton_tournament_fme *lock, uint32_t i)
  * Any number of processes, first come, first served; each waits on a register of its own. A
  * participant is a process's part of the queue. It is initialised once, before its first use, with
  * a number that no other participant has and that is not 0. Afterwards another process may take it
- * over at any time that its owner is in its remainder: as it is, without a second init.
+ * over while its owner is in its remainder: as it is, without a second init, and told by the owner in
+ * a way that orders memory (a lock, a thread's end, a message).
  */
 
 typedef struct baton_mcs {
@@ -226,13 +229,13 @@ typedef struct baton_dt2 {
  * numbers of all participants that use one of these locks must differ.
  */
 typedef struct baton_dt2_participant {
-    baton_dt2_node first;            /* node_p; later in somebody else's hands */
     BATON_OWN_LINE baton_reg locked; /* a line of its own: the owner spins on it */
     baton_place place;
-    baton_word number; /* p */
-    baton_word node;   /* the node that is mine now, counted from this struct */
-    baton_word pred;   /* my predecessor's node while I am inside, likewise */
-    bool inside;       /* kept by libraries with debug checks only */
+    baton_word number;    /* p */
+    baton_word node;      /* the node that is mine now, counted from this struct */
+    baton_word pred;      /* my predecessor's node while I am inside, likewise */
+    bool inside;          /* kept by libraries with debug checks only */
+    baton_dt2_node first; /* node_p; later in somebody else's hands */
 } baton_dt2_participant;
 
 BATON_API void baton_dt2_init(baton_dt2 *lock, baton_waiting waiting);
@@ -247,10 +250,15 @@ BATON_API void baton_dt2_exit(baton_dt2 *lock, baton_dt2_participant *me);
 typedef struct baton_algorithm {
     const char *name;
     const char *title;
-    const char *source;         /* the paper it comes from */
-    const char *instructions;   /* what it needs beyond reads and writes */
-    const char *bypass;         /* critical sections of others that a waiting process may see */
-    const char *space;          /* registers for L locks and n participants */
+    const char *source;       /* the paper it comes from */
+    const char *instructions; /* what it needs beyond reads and writes */
+    /*
+     * How many critical sections of others a waiting process may see, if every process takes its
+     * next step within a short time: the factor of a section's length in the paper's bound. Those
+     * that count as 0 are counted from the end of the doorway.
+     */
+    const char *bypass;
+    const char *space; /* registers for L locks and n participants; N is n up to a power of two */
     uint32_t most_participants; /* 0: as many as memory holds */
     bool fifo;                  /* entries in the order in which doorways were finished */
     bool lockout_free;          /* every process that tries enters */
@@ -279,7 +287,8 @@ enum {
     BATON_ALREADY_INSIDE = -10, /* enter or leave while inside a lock */
     BATON_NOT_JOINED = -11,     /* the participant has not joined, or has left */
     BATON_NO_TRY = -12,         /* the algorithm has no try */
-    BATON_BAD_ARGUMENT = -13,   /* a null pointer, or a waiting policy that does not exist */
+    BATON_ALREADY_JOINED = -13, /* join by a participant that has not left */
+    BATON_BAD_ARGUMENT = -14,   /* a null pointer, or a waiting policy that does not exist */
 };
 
 /* What a value means, as a sentence without capital or full stop. Never NULL. */
@@ -305,7 +314,8 @@ typedef struct baton_locks baton_locks;
  * inside at most one lock; a thread that holds two at a time joins twice.
  */
 typedef struct baton_participant {
-    const void *row; /* NULL: has not joined */
+    const void *self; /* its own address while it has joined: a copy is no participant */
+    const void *row;
     baton_reg *claim;
     void *lock; /* the first lock, and how far it is to the next */
     void *seat; /* what the algorithm keeps for this participant, and likewise */
@@ -337,12 +347,17 @@ BATON_API int baton_locks_create(const baton_locks_spec *spec, void *memory, siz
  */
 BATON_API int baton_locks_attach(void *memory, size_t bytes, baton_locks **locks);
 
-/* What the set was made as. `algorithm` points into the table. */
-BATON_API baton_locks_spec baton_locks_describe(const baton_locks *locks);
+/*
+ * What the set was made as; `algorithm` then points into the table. Errors: BATON_NOT_LOCKS and
+ * BATON_OTHER_VERSION if its header has been damaged, BATON_BAD_ARGUMENT.
+ */
+BATON_API int baton_locks_describe(const baton_locks *locks, baton_locks_spec *spec);
 
 /*
- * Joins and leaves, at any time. A process that ends without leaving keeps its place occupied.
- * Errors: BATON_FULL; for leave BATON_NOT_JOINED, BATON_ALREADY_INSIDE; BATON_BAD_ARGUMENT.
+ * Joins and leaves, at any time. `me` may hold anything before its first join; it must stay where it
+ * is until it leaves. A process that ends without leaving keeps its place occupied. Errors: for join
+ * BATON_FULL, BATON_ALREADY_JOINED, and those of baton_locks_describe; for leave BATON_NOT_JOINED,
+ * BATON_ALREADY_INSIDE; BATON_BAD_ARGUMENT.
  */
 BATON_API int baton_join(baton_locks *locks, baton_participant *me);
 BATON_API int baton_leave(baton_participant *me);

@@ -15,6 +15,8 @@
  *     while (reg_swap(&lock->taken, 1, acquire) != 0)
  *         reg_await(BATON_SPIN, &lock->place, reg_read(&lock->taken, relaxed) == 0);
  *
+ * The functions are C; a C++ program may use the types, and the locks of baton/lock.h.
+ *
  * Registers hold no absolute address that another process would have to follow: use baton_ref.
  */
 #ifndef BATON_REG_H
@@ -91,12 +93,6 @@ static inline baton_word baton_ref(const void *base, const void *target)
     return (baton_word)target - (baton_word)base;
 }
 
-static inline void *baton_deref(const void *base, baton_word ref)
-{
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): that is what it is for */
-    return (void *)((baton_word)base + ref);
-}
-
 #ifndef __cplusplus
 
 /* Sets a place up before any other process can see it. */
@@ -110,6 +106,13 @@ static inline void baton_place_init(baton_place *place)
 #include BATON_REG_BACKEND
 #else
 
+/* What a reference refers to; it must refer to something. */
+static inline void *baton_deref(const void *base, baton_word ref)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): that is what it is for */
+    return (void *)((baton_word)base + ref);
+}
+
 /*
  * Says that the register lies in the memory of process `owner` (1, 2, ...), on machines where that
  * matters.
@@ -118,6 +121,27 @@ static inline void baton_reg_home(const baton_reg *reg, baton_word owner)
 {
     (void)reg;
     (void)owner;
+}
+
+/* Says that the calling process has just finished its doorway: its place among the others is fixed. */
+static inline void baton_doorway_ends(void)
+{
+}
+
+/* Says that the calling process will not touch the object again unless it takes it, and takes it. */
+static inline void baton_give_up(const void *object)
+{
+    (void)object;
+}
+
+static inline void baton_take(const void *object)
+{
+    (void)object;
+}
+
+/* Says that the call goes on as if it had just begun: nothing that it has read matters any more. */
+static inline void baton_again(void)
+{
 }
 
 /* Sets a register before any other process can see it. */
@@ -261,6 +285,10 @@ static inline void baton_wake_all(baton_waiting waiting, baton_place *place)
 #define reg_cas       baton_reg_cas
 #define reg_fetch_add baton_reg_fetch_add
 #define reg_await     baton_reg_await
+#define doorway_ends  baton_doorway_ends
+#define again         baton_again
+#define give_up       baton_give_up
+#define take          baton_take
 #define wake_one      baton_wake_one
 #define wake_all      baton_wake_all
 #endif

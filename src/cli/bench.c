@@ -3,6 +3,8 @@
 #include "cli.h"
 #include "json.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,17 +127,31 @@ static void print_json(const contest *plan, const outcome *outcomes)
     json_close(&j, '}');
 }
 
+/* Keeps plan->threads in order and each number once. */
+static void add_threads(contest *plan, uint32_t threads)
+{
+    size_t place = 0;
+    while (place < plan->counts && plan->threads[place] < threads)
+        place++;
+    if (place < plan->counts && plan->threads[place] == threads)
+        return;
+    memmove(&plan->threads[place + 1], &plan->threads[place],
+            (plan->counts - place) * sizeof plan->threads[0]);
+    plan->threads[place] = threads;
+    plan->counts++;
+}
+
 /* "1,2,8" into plan->threads; false if it is anything else. */
 static bool parse_threads(char *list, contest *plan)
 {
     plan->counts = 0;
-    for (char *word = strtok(list, ","); word != NULL; word = strtok(NULL, ",")) {
+    for (char *word; (word = strsep(&list, ",")) != NULL;) {
         uint64_t number;
         if (plan->counts == MOST_COUNTS || !parse_number(word, 1, MOST_THREADS, &number))
             return false;
-        plan->threads[plan->counts++] = (uint32_t)number;
+        add_threads(plan, (uint32_t)number);
     }
-    return plan->counts > 0;
+    return true;
 }
 
 static void default_threads(contest *plan)
@@ -167,16 +183,32 @@ static int choose(contest *plan, bool peers, int words, char **word)
     return EXIT_DONE;
 }
 
+/* Opens the plot's file before anything is measured: what cannot be written should be said now. */
+static int open_plot(const char *name)
+{
+    int file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0)
+        fprintf(stderr, "baton bench: cannot write the plot to %s: %s\n", name, strerror(errno));
+    return file;
+}
+
 static int run(const contest *plan, bool as_json, const char *plot)
 {
     static outcome outcomes[MOST_CONTENDERS * MOST_COUNTS];
+    int file = -1;
+    if (plot != NULL && (file = open_plot(plot)) < 0)
+        return EXIT_FAILED;
     const char *trouble = contest_run(plan, outcomes);
     clear_progress(plan);
     if (trouble == NULL) {
         (as_json ? print_json : print_text)(plan, outcomes);
-        if (plot != NULL)
-            trouble = contest_plot(plan, outcomes, plot);
+        if (file >= 0)
+            trouble = ftruncate(file, 0) != 0 && errno != EINVAL
+                          ? "cannot write the plot"
+                          : contest_plot(plan, outcomes, file);
     }
+    if (file >= 0 && close(file) != 0 && trouble == NULL)
+        trouble = "cannot write the plot";
     if (trouble != NULL) {
         fprintf(stderr, "baton bench: %s\n", trouble);
         return EXIT_FAILED;
@@ -248,9 +280,9 @@ int cmd_bench(int argc, char **argv)
             help();
             return finish_output("bench");
         case ':':
-            return usage_error("bench", "'%s' wants a value", argv[optind - 1]);
+            return option_error("bench", "wants a value", argv);
         default:
-            return usage_error("bench", "no option '%s'", argv[optind - 1]);
+            return option_error("bench", "is no option", argv);
         }
     }
     int error = choose(&plan, peers, argc - optind, argv + optind);

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,14 @@ int usage_error(const char *command, const char *format, ...)
     fprintf(stderr, "; see 'baton %s --help'\n", command);
     va_end(arguments);
     return EXIT_USAGE;
+}
+
+int option_error(const char *command, const char *complaint, char **argv)
+{
+    /* A letter is in optopt; of a long option only the word before optind is left. */
+    if (optopt > 0 && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0)
+        return usage_error(command, "'-%c' %s", optopt, complaint);
+    return usage_error(command, "'%s' %s", argv[optind - 1], complaint);
 }
 
 bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)

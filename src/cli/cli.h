@@ -16,6 +16,9 @@ int cmd_locks(int argc, char **argv);
 /* "baton COMMAND: MESSAGE; see 'baton COMMAND --help'" on standard error; returns EXIT_USAGE. */
 __attribute__((format(printf, 2, 3))) int usage_error(const char *command, const char *format, ...);
 
+/* The same for the option that getopt_long has just refused: "'-x' COMPLAINT". */
+int option_error(const char *command, const char *complaint, char **argv);
+
 /* A whole number from `least` to `most`; false if the text is anything else. */
 bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 

@@ -23,9 +23,10 @@ static void help(void)
         "enters; WAIT-FREE EXIT, exit takes a bounded number of steps whatever others do; TRY, "
         "has\n"
         "a try that does not wait; BYPASS, how many critical sections of others a waiting process\n"
-        "may see; NEEDS, instructions beyond atomic reads and writes; SPACE, registers for L "
-        "locks\n"
-        "and n participants; MOST, the largest n.");
+        "may see if all go on taking steps; NEEDS, instructions beyond atomic reads and writes;\n"
+        "SPACE, registers for L locks and n participants (N: n rounded up to a power of two); "
+        "MOST,\n"
+        "the largest n.");
 }
 
 static const char *yes(bool value)
@@ -137,7 +138,7 @@ int cmd_locks(int argc, char **argv)
             help();
             return finish_output("locks");
         default:
-            return usage_error("locks", "no option '%s'", argv[optind - 1]);
+            return option_error("locks", "is no option", argv);
         }
     }
     int words = argc - optind;

@@ -32,6 +32,15 @@ static void help(FILE *out)
           out);
 }
 
+static int run(const char *name, int argc, char **argv)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc, argv);
+    fprintf(stderr, "baton: no command '%s'; see 'baton --help'\n", name);
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported by finish_output */
@@ -40,6 +49,8 @@ int main(int argc, char **argv)
         help(stderr);
         return EXIT_USAGE;
     }
+    if (strcmp(word, "help") == 0 && argc > 2)
+        return run(argv[2], 2, (char *[]){argv[2], (char[]){"--help"}, NULL});
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) {
         help(stdout);
         return finish_output("help");
@@ -48,9 +59,5 @@ int main(int argc, char **argv)
         printf("baton %s\n", baton_version());
         return finish_output("--version");
     }
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(word, commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "baton: no command '%s'; see 'baton --help'\n", word);
-    return EXIT_USAGE;
+    return run(word, argc - 1, argv + 1);
 }

@@ -50,13 +50,16 @@ void baton_dt1_enter(baton_dt1 *lock, baton_dt1_participant *me)
     reg_write(&mynode->next, 0, relaxed);            /* 2 */
     reg_write(&mynode->status, LOCKED, relaxed);     /* 3 */
     baton_word tail = reg_swap(&lock->tail, baton_ref(lock, mynode), acq_rel); /* 4: doorway ends */
-    if (tail != 0) {                                                           /* 5 */
+    doorway_ends();
+    if (tail != 0) { /* 5 */
         baton_dt1_node *pred = baton_deref(lock, tail);
+        take(pred);
         reg_write(&mynode->locked, 1, relaxed);                   /* 6 */
         reg_write(&pred->next, baton_ref(lock, mynode), seq_cst); /* 7: 6 before 7 */
         if (!reg_cas(&pred->status, UNLOCKED, LOCKED, seq_cst))   /* 8: 7 before 8 */
             reg_await(lock->waiting, &mynode->place,              /* 9 */
                       reg_read(&mynode->locked, acquire) == 0);
+        give_up(pred);
     }
     note_inside(me, true);
 }

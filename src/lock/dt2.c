@@ -57,6 +57,8 @@ void baton_dt2_enter(baton_dt2 *lock, baton_dt2_participant *me)
     baton_dt2_node *pred =
         baton_deref(/* 6: doorway ends */
                     lock, reg_swap(&lock->tail, baton_ref(lock, mynode), acq_rel));
+    doorway_ends();
+    take(pred);
     me->pred = baton_ref(me, pred);
     note_inside(me, true);
 
@@ -82,4 +84,5 @@ void baton_dt2_exit(baton_dt2 *lock, baton_dt2_participant *me)
         reg_write(&succ->locked, 0, release); /* 14 */
         wake_one(lock->waiting, &succ->place);
     }
+    give_up(mynode);
 }

@@ -32,6 +32,8 @@ const char *baton_strerror(int value)
         return "the participant is inside a lock; it must exit first";
     case BATON_NOT_JOINED:
         return "the participant has not joined, or has left";
+    case BATON_ALREADY_JOINED:
+        return "the participant has joined already; it must leave first";
     case BATON_NO_TRY:
         return "the algorithm has no try";
     case BATON_BAD_ARGUMENT:

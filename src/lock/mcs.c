@@ -29,6 +29,7 @@ void baton_mcs_enter(baton_mcs *lock, baton_mcs_participant *me)
 {
     reg_write(&me->next, 0, relaxed);
     baton_word tail = reg_swap(&lock->tail, baton_ref(lock, me), acq_rel); /* doorway ends */
+    doorway_ends();
     if (tail != 0) {
         baton_mcs_participant *pred = baton_deref(lock, tail);
         reg_write(&me->locked, 1, relaxed);

@@ -77,7 +77,7 @@ static int check_spec(const baton_locks_spec *spec, const row **of, plan *out)
     if (spec == NULL || spec->algorithm == NULL ||
         (spec->waiting != BATON_SPIN && spec->waiting != BATON_PARK))
         return BATON_BAD_ARGUMENT;
-    *of = row_find(spec->algorithm);
+    *of = baton_row_find(spec->algorithm);
     if (*of == NULL)
         return BATON_NO_ALGORITHM;
     uint32_t most = (*of)->is.most_participants;
@@ -101,6 +101,40 @@ static uint64_t header_checksum(const baton_locks *set)
     for (; byte < end; byte++)
         sum = (sum ^ *byte) * 0x100000001b3ULL;
     return sum;
+}
+
+/*
+ * Reads the header of what may or may not be a set: somebody may have written over it, or be making
+ * it anew at this moment. What it says is believed only if it is whole, and there all the time.
+ */
+static int read_header(const baton_locks *set, const row **of, plan *p, baton_locks_spec *spec)
+{
+    if (atomic_load_explicit(&set->magic, memory_order_acquire) != MAGIC)
+        return BATON_NOT_LOCKS;
+    baton_locks copy;
+    memcpy((char *)&copy + sizeof copy.magic, (const char *)set + sizeof copy.magic,
+           sizeof copy - sizeof copy.magic);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&set->magic, memory_order_relaxed) != MAGIC)
+        return BATON_NOT_LOCKS;
+    if (copy.layout != LAYOUT || copy.word_bytes != sizeof(baton_word))
+        return BATON_OTHER_VERSION;
+    if (copy.checksum != header_checksum(&copy))
+        return BATON_NOT_LOCKS;
+    copy.algorithm[sizeof copy.algorithm - 1] = '\0';
+    *of = baton_row_find(copy.algorithm);
+    if (*of == NULL)
+        return BATON_NOT_LOCKS;
+    *spec = (baton_locks_spec){
+        .algorithm = (*of)->is.name,
+        .locks = copy.locks,
+        .participants = copy.participants,
+        .waiting = (baton_waiting)copy.waiting,
+    };
+    /* A checksum that fits by chance must still not lead out of the memory. */
+    if (check_spec(spec, of, p) != BATON_OK || p->bytes != copy.bytes)
+        return BATON_NOT_LOCKS;
+    return BATON_OK;
 }
 
 int baton_locks_size(const baton_locks_spec *spec, size_t *bytes)
@@ -141,7 +175,8 @@ int baton_locks_create(const baton_locks_spec *spec, void *memory, size_t bytes,
         return BATON_TOO_SMALL;
 
     baton_locks *set = memory;
-    atomic_store_explicit(&set->magic, 0, memory_order_release); /* not to be found half made */
+    atomic_store_explicit(&set->magic, 0, memory_order_relaxed); /* not to be found half made */
+    atomic_thread_fence(memory_order_release);                   /* and that before the rest */
     memset((char *)set + sizeof set->magic, 0, p.bytes - sizeof set->magic);
     set->layout = LAYOUT;
     set->word_bytes = sizeof(baton_word);
@@ -150,10 +185,10 @@ int baton_locks_create(const baton_locks_spec *spec, void *memory, size_t bytes,
     set->waiting = spec->waiting;
     strncpy(set->algorithm, of->is.name, sizeof set->algorithm - 1);
     set->bytes = p.bytes;
-    set->checksum = header_checksum(set);
     for (uint32_t i = 0; i < spec->locks; i++)
         of->init(at(set, p.locks + i * p.lock_stride), spec->participants, spec->waiting);
     init_seats(of, set, &p);
+    set->checksum = header_checksum(set);
     atomic_store_explicit(&set->magic, MAGIC, memory_order_release);
     *locks = set;
     return BATON_OK;
@@ -167,46 +202,39 @@ int baton_locks_attach(void *memory, size_t bytes, baton_locks **locks)
         return BATON_MISALIGNED;
     if (bytes < sizeof(baton_locks))
         return BATON_TOO_SMALL;
-    baton_locks *set = memory;
-    if (atomic_load_explicit(&set->magic, memory_order_acquire) != MAGIC)
-        return BATON_NOT_LOCKS;
-    if (set->layout != LAYOUT || set->word_bytes != sizeof(baton_word))
-        return BATON_OTHER_VERSION;
-    if (set->checksum != header_checksum(set))
-        return BATON_NOT_LOCKS;
-    /* A checksum that fits by chance must still not lead out of the memory. */
-    set->algorithm[sizeof set->algorithm - 1] = '\0';
-    baton_locks_spec spec = baton_locks_describe(set);
     const row *of;
     plan p;
-    if (check_spec(&spec, &of, &p) != BATON_OK || p.bytes != set->bytes)
-        return BATON_NOT_LOCKS;
+    baton_locks_spec spec;
+    int error = read_header(memory, &of, &p, &spec);
+    if (error != BATON_OK)
+        return error;
     if (bytes < p.bytes)
         return BATON_TOO_SMALL;
-    *locks = set;
+    *locks = memory;
     return BATON_OK;
 }
 
-baton_locks_spec baton_locks_describe(const baton_locks *set)
+int baton_locks_describe(const baton_locks *locks, baton_locks_spec *spec)
 {
-    const row *of = row_find(set->algorithm);
-    return (baton_locks_spec){
-        .algorithm = of != NULL ? of->is.name : NULL,
-        .locks = set->locks,
-        .participants = set->participants,
-        .waiting = (baton_waiting)set->waiting,
-    };
+    const row *of;
+    plan p;
+    if (locks == NULL || spec == NULL)
+        return BATON_BAD_ARGUMENT;
+    return read_header(locks, &of, &p, spec);
 }
 
 int baton_join(baton_locks *locks, baton_participant *me)
 {
     if (locks == NULL || me == NULL)
         return BATON_BAD_ARGUMENT;
-    baton_locks_spec spec = baton_locks_describe(locks);
+    if (me->self == me)
+        return BATON_ALREADY_JOINED;
     const row *of;
     plan p;
-    if (check_spec(&spec, &of, &p) != BATON_OK)
-        return BATON_NOT_LOCKS;
+    baton_locks_spec spec;
+    int error = read_header(locks, &of, &p, &spec);
+    if (error != BATON_OK)
+        return error;
     baton_reg *claimed = at(locks, p.claimed);
     for (uint32_t i = 0; i < spec.participants; i++) {
         /* acquire: the place as the one who left it; a look first, to leave full lines alone */
@@ -216,6 +244,7 @@ int baton_join(baton_locks *locks, baton_participant *me)
         size_t each = in_pairs ? of->pair_bytes : of->participant_bytes;
         size_t first = (in_pairs ? p.pairs : p.participants) + i * each;
         *me = (baton_participant){
+            .self = me,
             .row = of,
             .claim = &claimed[i],
             .lock = at(locks, p.locks),
@@ -234,7 +263,7 @@ int baton_leave(baton_participant *me)
 {
     if (me == NULL)
         return BATON_BAD_ARGUMENT;
-    if (me->row == NULL)
+    if (me->self != me)
         return BATON_NOT_JOINED;
     if (me->inside != 0)
         return BATON_ALREADY_INSIDE;
@@ -249,7 +278,7 @@ static int check_outside(const baton_participant *me, uint32_t lock)
 {
     if (me == NULL)
         return BATON_BAD_ARGUMENT;
-    if (me->row == NULL)
+    if (me->self != me)
         return BATON_NOT_JOINED;
     if (me->inside != 0)
         return BATON_ALREADY_INSIDE;
@@ -294,7 +323,7 @@ int baton_exit(baton_participant *me, uint32_t lock)
 {
     if (me == NULL)
         return BATON_BAD_ARGUMENT;
-    if (me->row == NULL)
+    if (me->self != me)
         return BATON_NOT_JOINED;
     if (lock >= me->locks)
         return BATON_NO_LOCK;

@@ -196,7 +196,7 @@ static const row rows[] = {
                .source = "lockout-free-speedup, section 4",
                .instructions = "none",
                .bypass = "n-1",
-               .space = "L(2n-1)",
+               .space = "L(N+n-1)",
                .most_participants = BATON_MOST_PROCESSES,
                .lockout_free = true,
                .wait_free_exit = true},
@@ -211,7 +211,7 @@ static const row rows[] = {
                .source = "lockout-free-speedup, section 4",
                .instructions = "none",
                .bypass = "n-1",
-               .space = "L(3n-3)",
+               .space = "L(3N-3)",
                .most_participants = BATON_MOST_PROCESSES,
                .lockout_free = true,
                .wait_free_exit = true},
@@ -278,7 +278,7 @@ static const row rows[] = {
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-const row *row_find(const char *name)
+const row *baton_row_find(const char *name)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (strcmp(rows[i].is.name, name) == 0)
@@ -288,7 +288,7 @@ const row *row_find(const char *name)
 
 const baton_algorithm *baton_algorithm_find(const char *name)
 {
-    const row *found = name != NULL ? row_find(name) : NULL;
+    const row *found = name != NULL ? baton_row_find(name) : NULL;
     return found != NULL ? &found->is : NULL;
 }
 

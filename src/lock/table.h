@@ -24,6 +24,6 @@ typedef struct row {
     void (*exit)(void *lock, void *seat, uint32_t i);
 } row;
 
-const row *row_find(const char *name);
+const row *baton_row_find(const char *name);
 
 #endif

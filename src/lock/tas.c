@@ -15,9 +15,11 @@ void baton_tas_init(baton_tas *lock, baton_waiting waiting)
 
 void baton_tas_enter(baton_tas *lock)
 {
-    while (reg_swap(&lock->taken, 1, acquire) != 0) /* 1-3: acquire: the last section is over */
+    while (reg_swap(&lock->taken, 1, acquire) != 0) { /* 1-3: acquire: the last section is over */
         reg_await(lock->waiting, &lock->place, /* a read loop, so that waiting writes nothing */
                   reg_read(&lock->taken, relaxed) == 0);
+        again();
+    }
 }
 
 bool baton_tas_try(baton_tas *lock)

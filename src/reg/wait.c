@@ -16,6 +16,7 @@
  */
 #include "baton/reg.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -39,7 +40,9 @@ static void pause_a_moment(void)
 /* Not the _PRIVATE operations: the place may lie in memory that processes share. */
 static void futex(BATON_ATOMIC(uint32_t) * word, int operation, uint32_t value)
 {
+    int before = errno; /* a lock that waits is no reason for the caller's errno to change */
     syscall(SYS_futex, (void *)word, operation, value, NULL, NULL, 0);
+    errno = before;
 }
 
 void baton_wait(baton_waiting waiting, baton_place *place, baton_waiter *me)

@@ -29,31 +29,39 @@ typedef struct guarded {
     uint32_t owner;
 } guarded;
 
+/* One critical section. NULL, or what went wrong in it. */
+static const char *stay_inside(guarded *data, uint32_t id, bool invite)
+{
+    if (data->owner != 0)
+        return "entered while somebody was inside";
+    data->owner = id;
+    uint64_t count = data->count;
+    if (invite)
+        sched_yield(); /* to come in, for those who may not */
+    data->count = count + 1;
+    if (data->owner != id)
+        return "somebody came in";
+    data->owner = 0;
+    return NULL;
+}
+
 /* NULL, or what went wrong. Leaves and joins again now and then, so that seats change hands. */
 static const char *take_part(baton_locks *locks, guarded *data, uint32_t id)
 {
     baton_participant me;
+    const char *trouble = NULL;
     if (baton_join(locks, &me) != BATON_OK)
         return "cannot join";
-    for (int i = 1; i <= PASSAGES; i++) {
+    for (int i = 1; i <= PASSAGES && trouble == NULL; i++) {
         if (baton_enter(&me, 0) != BATON_OK)
             return "cannot enter";
-        if (data->owner != 0)
-            return "entered while somebody was inside";
-        data->owner = id;
-        uint64_t count = data->count;
-        if (i % 16 == 0)
-            sched_yield(); /* an invitation to come in, for those who may not */
-        data->count = count + 1;
-        if (data->owner != id)
-            return "somebody came in";
-        data->owner = 0;
-        if (baton_exit(&me, 0) != BATON_OK)
+        trouble = stay_inside(data, id, i % 16 == 0);
+        if (baton_exit(&me, 0) != BATON_OK) /* even in trouble: the others must come to an end */
             return "cannot exit";
         if (i % STAY == 0 && (baton_leave(&me) != BATON_OK || baton_join(locks, &me) != BATON_OK))
             return "cannot leave and come back";
     }
-    return baton_leave(&me) == BATON_OK ? NULL : "cannot leave";
+    return baton_leave(&me) == BATON_OK ? trouble : "cannot leave";
 }
 
 /* ---- threads ---- */

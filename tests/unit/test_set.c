@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static size_t size_of(const char *algorithm, uint32_t locks, uint32_t participants)
 {
@@ -32,7 +33,10 @@ static void test_table(void **state)
         assert_string_equal(baton_algorithm_at(i)->name, names[i]);
         assert_ptr_equal(baton_algorithm_find(names[i]), baton_algorithm_at(i));
     }
-    assert_null(baton_algorithm_at(10));
+    size_t rows = 10;
+    while (baton_algorithm_at(rows) != NULL)
+        rows++;
+    assert_null(baton_algorithm_at(rows + 1));
     assert_null(baton_algorithm_find("mutex"));
     assert_null(baton_algorithm_find(""));
     assert_null(baton_algorithm_find(NULL));
@@ -146,7 +150,8 @@ static void test_damaged_header(void **state)
 
     assert_int_equal(baton_locks_attach(memory, bytes, &locks), BATON_OK);
     assert_ptr_equal(locks, made);
-    baton_locks_spec found = baton_locks_describe(locks);
+    baton_locks_spec found;
+    assert_int_equal(baton_locks_describe(locks, &found), BATON_OK);
     assert_string_equal(found.algorithm, spec.algorithm);
     assert_int_equal(found.locks, 3);
     assert_int_equal(found.participants, 5);
@@ -157,16 +162,37 @@ static void test_damaged_header(void **state)
     assert_int_equal(baton_locks_attach(memory + 8, bytes - 8, &locks), BATON_MISALIGNED);
     assert_int_equal(baton_locks_attach(NULL, bytes, &locks), BATON_BAD_ARGUMENT);
     for (int bit = 0; bit < 8 * HEADER; bit++) {
+        baton_participant me = {0};
         memory[bit / 8] ^= (unsigned char)(1 << bit % 8);
         int error = baton_locks_attach(memory, bytes, &locks);
-        if (error != BATON_NOT_LOCKS && error != BATON_OTHER_VERSION && error != BATON_BAD_ARGUMENT)
+        if (error != BATON_NOT_LOCKS && error != BATON_OTHER_VERSION)
             fail_msg("bit %d of the header: %s", bit, baton_strerror(error));
+        assert_int_equal(baton_join(made, &me), error); /* also if it was damaged after attaching */
+        assert_int_equal(baton_locks_describe(made, &found), error);
         memory[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     assert_int_equal(baton_locks_attach(memory, bytes, &locks), BATON_OK);
+    assert_int_equal(baton_locks_describe(NULL, &found), BATON_BAD_ARGUMENT);
+    assert_int_equal(baton_locks_describe(made, NULL), BATON_BAD_ARGUMENT);
     memset(memory, 0, bytes);
     assert_int_equal(baton_locks_attach(memory, bytes, &locks), BATON_NOT_LOCKS);
     free(made);
+}
+
+/* Who only looks needs no right to write. */
+static void test_read_only(void **state)
+{
+    (void)state;
+    baton_locks_spec spec = {"dt1", 1, 2, BATON_SPIN};
+    size_t bytes = size_of("dt1", 1, 2);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    baton_locks *locks;
+    assert_int_equal(baton_locks_create(&spec, memory, bytes, &locks), BATON_OK);
+    assert_int_equal(mprotect(memory, bytes, PROT_READ), 0);
+    assert_int_equal(baton_locks_attach(memory, bytes, &locks), BATON_OK);
+    assert_int_equal(baton_locks_describe(locks, &spec), BATON_OK);
+    munmap(memory, bytes);
 }
 
 static void test_participants(void **state)
@@ -195,6 +221,13 @@ static void test_participants(void **state)
         assert_int_equal(baton_leave(&third), BATON_OK);
         assert_int_equal(baton_join(locks, &first), BATON_OK);
     }
+    baton_participant copy = first;
+    assert_int_equal(baton_join(locks, &first), BATON_ALREADY_JOINED);
+    assert_int_equal(baton_enter(&copy, 0), BATON_NOT_JOINED);
+    assert_int_equal(baton_leave(&copy), BATON_NOT_JOINED);
+    memset(&copy, 0xa5, sizeof copy); /* as on a stack that nobody cleared */
+    assert_int_equal(baton_enter(&copy, 0), BATON_NOT_JOINED);
+    assert_int_equal(baton_join(locks, &copy), BATON_FULL);
     assert_int_equal(baton_join(NULL, &first), BATON_BAD_ARGUMENT);
     assert_int_equal(baton_join(locks, NULL), BATON_BAD_ARGUMENT);
     assert_int_equal(baton_leave(NULL), BATON_BAD_ARGUMENT);
@@ -274,12 +307,13 @@ static void test_messages(void **state)
 int main(void)
 {
     suite s = {0};
-    suite_add(&s, test_table, NULL, "table: ten algorithms, found by name and row");
+    suite_add(&s, test_table, NULL, "table: the ten algorithms, found by name and row");
     suite_add(&s, test_bad_specs, NULL, "size: bad names, counts and arguments");
     suite_add(&s, test_space, NULL, "size: dt2 grows as L+n, dt1 as Ln");
     suite_add(&s, test_static_sizes, NULL, "size: leaves of the tournament");
     suite_add(&s, test_bad_memory, NULL, "create: memory too small or misaligned");
     suite_add(&s, test_damaged_header, NULL, "attach: any damaged bit of the header");
+    suite_add(&s, test_read_only, NULL, "attach: memory that is mapped read-only");
     suite_add(&s, test_messages, NULL, "strerror: a sentence of its own for each value");
     const baton_algorithm *a;
     for (size_t i = 0; (a = baton_algorithm_at(i)) != NULL; i++) {
