@@ -1,6 +1,6 @@
 /*
- * The contenders: Baton's table and its peers, each in a loop of its own that calls it as a C program
- * would: Concurrency Kit's inline functions inline, pthread's and Baton's by a plain call.
+ * The contenders: Baton's table and its peers, each in a loop of its own that calls it as a C
+ * program would: Concurrency Kit's inline functions inline, pthread's and Baton's by a plain call.
  */
 #include "bench.h"
 

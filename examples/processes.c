@@ -38,7 +38,7 @@ static void work(int file, size_t bytes)
     char *memory = map(file, bytes);
     long *counter = (long *)memory;
     baton_locks *locks;
-    baton_participant me;
+    baton_participant me = {0};
     check(baton_locks_attach(memory + BATON_CACHE_LINE, bytes - BATON_CACHE_LINE, &locks));
     check(baton_join(locks, &me));
     for (int i = 0; i < PASSAGES; i++) {

@@ -157,8 +157,8 @@ BATON_API void baton_tournament_fme_exit(baton_tournament_fme *lock, uint32_t i)
  * Any number of processes, first come, first served; each waits on a register of its own. A
  * participant is a process's part of the queue. It is initialised once, before its first use, with
  * a number that no other participant has and that is not 0. Afterwards another process may take it
- * over while its owner is in its remainder: as it is, without a second init, and told by the owner in
- * a way that orders memory (a lock, a thread's end, a message).
+ * over while its owner is in its remainder: as it is, without a second init, and told by the owner
+ * in a way that orders memory (a lock, a thread's end, a message).
  */
 
 typedef struct baton_mcs {
@@ -354,10 +354,11 @@ BATON_API int baton_locks_attach(void *memory, size_t bytes, baton_locks **locks
 BATON_API int baton_locks_describe(const baton_locks *locks, baton_locks_spec *spec);
 
 /*
- * Joins and leaves, at any time. `me` may hold anything before its first join; it must stay where it
- * is until it leaves. A process that ends without leaving keeps its place occupied. Errors: for join
- * BATON_FULL, BATON_ALREADY_JOINED, and those of baton_locks_describe; for leave BATON_NOT_JOINED,
- * BATON_ALREADY_INSIDE; BATON_BAD_ARGUMENT.
+ * Joins and leaves, at any time. `me` is all zero (`baton_participant me = {0};`) before its first
+ * join, and stays where it is until it leaves: a copy is no participant. A process that ends
+ * without leaving keeps its place occupied. Errors: for join BATON_FULL, BATON_ALREADY_JOINED, and
+ * those of baton_locks_describe; for leave BATON_NOT_JOINED, BATON_ALREADY_INSIDE;
+ * BATON_BAD_ARGUMENT.
  */
 BATON_API int baton_join(baton_locks *locks, baton_participant *me);
 BATON_API int baton_leave(baton_participant *me);

@@ -123,12 +123,16 @@ static inline void baton_reg_home(const baton_reg *reg, baton_word owner)
     (void)owner;
 }
 
-/* Says that the calling process has just finished its doorway: its place among the others is fixed. */
+/*
+ * Says that the calling process has just finished its doorway: its place among the others is fixed.
+ */
 static inline void baton_doorway_ends(void)
 {
 }
 
-/* Says that the calling process will not touch the object again unless it takes it, and takes it. */
+/*
+ * Says that the calling process will not touch the object again unless it takes it, and takes it.
+ */
 static inline void baton_give_up(const void *object)
 {
     (void)object;

@@ -48,7 +48,7 @@ static const char *stay_inside(guarded *data, uint32_t id, bool invite)
 /* NULL, or what went wrong. Leaves and joins again now and then, so that seats change hands. */
 static const char *take_part(baton_locks *locks, guarded *data, uint32_t id)
 {
-    baton_participant me;
+    baton_participant me = {0};
     const char *trouble = NULL;
     if (baton_join(locks, &me) != BATON_OK)
         return "cannot join";
@@ -170,7 +170,7 @@ typedef struct sleeper {
 static void *sleeper_main(void *argument)
 {
     sleeper *me = argument;
-    baton_participant participant;
+    baton_participant participant = {0};
     baton_join(me->locks, &participant);
     me->tid = gettid();
     baton_enter(&participant, 0);
@@ -201,7 +201,7 @@ static void test_parking_sleeps(void **state)
     const setting *s = *state;
     baton_locks_spec spec = {s->algorithm->name, 1, 2, BATON_PARK};
     sleeper other = {.locks = make_locks(&spec)};
-    baton_participant me;
+    baton_participant me = {0};
     pthread_t thread;
     assert_int_equal(baton_join(other.locks, &me), BATON_OK);
     assert_int_equal(baton_enter(&me, 0), BATON_OK);

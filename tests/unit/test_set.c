@@ -200,8 +200,8 @@ static void test_participants(void **state)
     const baton_algorithm *a = *state;
     baton_locks_spec spec = {a->name, 1, 2, BATON_SPIN};
     baton_locks *locks = make_locks(&spec);
-    baton_participant first;
-    baton_participant second;
+    baton_participant first = {0};
+    baton_participant second = {0};
     baton_participant third = {0};
     assert_int_equal(baton_join(locks, &first), BATON_OK);
     assert_int_equal(baton_join(locks, &second), BATON_OK);
@@ -239,8 +239,8 @@ static void test_try(void **state)
     const baton_algorithm *a = *state;
     baton_locks_spec spec = {a->name, 2, 2, BATON_SPIN};
     baton_locks *locks = make_locks(&spec);
-    baton_participant me;
-    baton_participant other;
+    baton_participant me = {0};
+    baton_participant other = {0};
     assert_int_equal(baton_join(locks, &me), BATON_OK);
     assert_int_equal(baton_join(locks, &other), BATON_OK);
     if (!a->has_try) {
@@ -269,8 +269,8 @@ static void test_misuse(void **state)
     const baton_algorithm *a = *state;
     baton_locks_spec spec = {a->name, 2, 2, BATON_SPIN};
     baton_locks *locks = make_locks(&spec);
-    baton_participant me;
-    baton_participant other;
+    baton_participant me = {0};
+    baton_participant other = {0};
     assert_int_equal(baton_join(locks, &me), BATON_OK);
     assert_int_equal(baton_join(locks, &other), BATON_OK);
     assert_int_equal(baton_exit(&me, 0), BATON_NOT_INSIDE);
