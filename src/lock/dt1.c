@@ -90,7 +90,9 @@ void baton_dt1_exit(baton_dt1 *lock, baton_dt1_participant *me)
     baton_word next = reg_read(&mynode->next, acquire);                     /* 11 */
     if (next != 0 && reg_cas(&mynode->status, UNLOCKED, LOCKED, seq_cst)) { /* 13 */
         baton_dt1_node *succ = baton_deref(lock, next);                     /* 14 */
-        reg_write(&succ->locked, 0, release);                               /* 15 */
+        take(succ);
+        reg_write(&succ->locked, 0, release); /* 15 */
+        give_up(succ);
         wake_one(lock->waiting, &succ->place);
     }
 }

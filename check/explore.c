@@ -1,0 +1,275 @@
+/*
+ * Breadth first through all configurations, or at random through some. Every configuration is kept
+ * whole and compared whole, so merging two runs that meet loses nothing: what comes after a
+ * configuration depends on the configuration alone.
+ *
+ * A look at a condition that does not hold is not a move. It changes nothing that others can see,
+ * and a process that has not looked knows less, so may do all that one who has looked may do. A
+ * process that waits is therefore blocked until a look can succeed.
+ */
+#include "explore.h"
+#include "store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+const char *property_of(finding found, const char **detail)
+{
+    const char *unused;
+    const char **to = detail != NULL ? detail : &unused;
+    *to = "";
+    switch (found) {
+    case TWO_INSIDE:
+        *to = "two processes are in the critical section";
+        return "mutual exclusion";
+    case STALE_SECTION:
+        *to = "the holder may not see what the last holder wrote";
+        return "mutual exclusion";
+    case NOT_FIFO:
+        *to = "entered before one who finished its doorway earlier";
+        return "FIFO";
+    case EXIT_WAITS:
+        *to = "exit has come to an await";
+        return "wait-free exit";
+    case WRONG_ACCESS:
+        *to = "an access that no lock may make";
+        return "memory safety";
+    default:
+        return NULL;
+    }
+}
+
+/* How each configuration was first reached, and in how many ways. */
+typedef struct origin {
+    uint32_t from;
+    step step;
+    double ways;
+} origin;
+
+static void remember_run(result *r, const origin *origins, uint32_t last, step final,
+                         bool has_final)
+{
+    uint32_t length = has_final ? 1 : 0;
+    for (uint32_t i = last; i != 0; i = origins[i].from)
+        length++;
+    r->run = must_alloc(NULL, (length + 1) * sizeof *r->run);
+    r->run_length = length;
+    if (has_final)
+        r->run[--length] = final;
+    for (uint32_t i = last; i != 0; i = origins[i].from)
+        r->run[--length] = origins[i].step;
+}
+
+static const char *begin(const scope *plan, config *first)
+{
+    const char *trouble =
+        processes_begin(plan->subject, plan->processes, plan->park ? BATON_PARK : BATON_SPIN);
+    if (trouble != NULL)
+        return trouble;
+    model_begin(plan, first);
+    pack_begin(plan);
+    return NULL;
+}
+
+void result_free(result *r)
+{
+    free(r->run);
+    r->run = NULL;
+}
+
+/* All moves from configuration `number`. Returns FINE, or what ended the search. */
+typedef struct search {
+    const scope *plan;
+    store *seen;
+    origin *origins;
+    uint32_t room;
+    result *result;
+} search;
+
+static finding expand(search *s, uint32_t number, const config *here)
+{
+    static config next;
+    uint8_t bytes[MOST_PACKED];
+    bool moved = false;
+    for (uint32_t p = s->plan->start; p < s->plan->processes; p++) {
+        uint32_t choices = moves_of(here, p);
+        for (uint32_t choice = 0; choice < choices; choice++) {
+            finding found = move(here, p, choice, &next, &s->result->figures);
+            s->result->moves++;
+            if (found == NO_MOVE)
+                continue;
+            if (found != FINE) {
+                remember_run(s->result, s->origins, number, (step){(uint8_t)p, (uint8_t)choice},
+                             true);
+                return found;
+            }
+            moved = true;
+            bool fresh;
+            uint32_t to = store_add(s->seen, bytes, pack(&next, bytes), &fresh);
+            if (to >= s->room) {
+                s->room *= 2;
+                s->origins = must_alloc(s->origins, s->room * sizeof *s->origins);
+            }
+            if (fresh)
+                s->origins[to] = (origin){number, {(uint8_t)p, (uint8_t)choice}, 0};
+            s->origins[to].ways += s->origins[number].ways;
+        }
+    }
+    if (!moved)
+        s->result->executions += s->origins[number].ways;
+    return FINE;
+}
+
+static result explore_once(const scope *plan, uint64_t limit, on_progress *progress, bool *fences)
+{
+    static config here;
+    result r = {.ending = EXHAUSTED};
+    double start = now();
+    r.trouble = begin(plan, &here);
+    if (r.trouble != NULL) {
+        r.ending = IMPOSSIBLE;
+        return r;
+    }
+    search s = {.plan = plan, .seen = store_new(), .room = 1 << 12, .result = &r};
+    s.origins = must_alloc(NULL, s.room * sizeof *s.origins);
+    uint8_t bytes[MOST_PACKED];
+    bool fresh;
+    store_add(s.seen, bytes, pack(&here, bytes), &fresh);
+    s.origins[0] = (origin){.ways = 1};
+    for (uint32_t i = 0; i < store_count(s.seen) && r.ending == EXHAUSTED; i++) {
+        unpack(store_get(s.seen, i), &here);
+        if (is_deadlocked(&here)) {
+            r.ending = VIOLATION;
+            r.property = "deadlock freedom";
+            r.detail = "nobody can move any more";
+            remember_run(&r, s.origins, i, (step){0, 0}, false);
+            break;
+        }
+        finding found = expand(&s, i, &here);
+        if (found == NEEDS_FENCES) {
+            *fences = true;
+            break;
+        }
+        if (found == TOO_LARGE) {
+            r.ending = IMPOSSIBLE;
+            r.trouble = "more messages or values than the model keeps";
+        } else if (found != FINE) {
+            r.ending = VIOLATION;
+            r.property = property_of(found, &r.detail);
+        } else if (store_count(s.seen) > limit) {
+            r.ending = LIMIT;
+        }
+        if (progress != NULL && (i & 0x3fff) == 0)
+            progress(plan, store_count(s.seen), r.moves);
+    }
+    r.states = store_count(s.seen);
+    r.seconds = now() - start;
+    store_free(s.seen);
+    free(s.origins);
+    return r;
+}
+
+result explore(const scope *given, uint64_t limit, on_progress *progress)
+{
+    scope plan = *given;
+    bool fences = false;
+    result r = explore_once(&plan, limit, progress, &fences);
+    if (fences) { /* there is a fence: once more, with what fences need */
+        result_free(&r);
+        plan.fences = true;
+        r = explore_once(&plan, limit, progress, &fences);
+    }
+    return r;
+}
+
+/* ---- at random ---- */
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15ULL); /* splitmix64 */
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+enum { LONGEST_RUN = 100000 };
+
+/* One run; FINE at its end, or what went wrong. r->run holds its steps. */
+static finding run_once(const scope *plan, const config *first, uint64_t *random, result *r)
+{
+    static config now_at;
+    static config next;
+    memcpy(&now_at, first, sizeof now_at);
+    r->run_length = 0;
+    while (r->run_length < LONGEST_RUN) {
+        if (is_deadlocked(&now_at)) {
+            r->property = "deadlock freedom";
+            r->detail = "nobody can move any more";
+            return FINE;
+        }
+        step can[MOST_PROCESSES * 64];
+        uint32_t count = 0;
+        for (uint32_t p = plan->start; p < plan->processes; p++) {
+            uint32_t choices = is_blocked(&now_at, p) ? 0 : moves_of(&now_at, p);
+            for (uint32_t c = 0; c < choices && count < MOST_PROCESSES * 64; c++)
+                can[count++] = (step){(uint8_t)p, (uint8_t)c};
+        }
+        finding found = NO_MOVE;
+        while (count > 0 && found == NO_MOVE) {
+            uint32_t pick = (uint32_t)(next_random(random) % count);
+            step s = can[pick];
+            can[pick] = can[--count];
+            found = move(&now_at, s.process, s.choice, &next, &r->figures);
+            r->moves++;
+            if (found != NO_MOVE)
+                r->run[r->run_length++] = s;
+        }
+        if (found == NO_MOVE)
+            return FINE; /* the end */
+        if (found != FINE)
+            return found;
+        memcpy(&now_at, &next, offsetof(config, message) + next.messages * sizeof(message));
+    }
+    return FINE;
+}
+
+result explore_randomly(const scope *given, uint64_t seed, uint64_t runs, on_progress *progress)
+{
+    static config first;
+    scope plan = *given;
+    plan.fences = plan.c11;
+    result r = {.ending = LIMIT};
+    double start = now();
+    r.trouble = begin(&plan, &first);
+    if (r.trouble != NULL) {
+        r.ending = IMPOSSIBLE;
+        return r;
+    }
+    r.run = must_alloc(NULL, (LONGEST_RUN + 1) * sizeof *r.run);
+    for (uint64_t i = 0; i < runs && r.ending == LIMIT; i++) {
+        uint64_t random = seed + i;
+        finding found = run_once(&plan, &first, &random, &r);
+        if (r.property != NULL)
+            r.ending = VIOLATION;
+        else if (found == TOO_LARGE) {
+            r.ending = IMPOSSIBLE;
+            r.trouble = "more messages or values than the model keeps";
+        } else if (found != FINE) {
+            r.ending = VIOLATION;
+            r.property = property_of(found, &r.detail);
+        }
+        r.executions += 1;
+        if (progress != NULL && (i & 0xff) == 0)
+            progress(&plan, i, r.moves);
+    }
+    r.seconds = now() - start;
+    return r;
+}

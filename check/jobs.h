@@ -1,0 +1,40 @@
+/*
+ * A job is one exploration with all its parts: what was asked, what came out, in words or as JSON. And
+ * the list of all jobs, which --all works through on as many processors as there are.
+ */
+#ifndef BATON_CHECK_JOBS_H
+#define BATON_CHECK_JOBS_H
+
+#include "explore.h"
+#include "options.h"
+#include "trace.h"
+
+#include <stdio.h>
+
+typedef struct job {
+    scope plan;
+    uint64_t limit;
+    bool figures; /* remote references as well: one more exploration per process */
+    bool endless;
+    bool random;
+    uint64_t seed;
+    uint64_t runs;
+} job;
+
+typedef struct report {
+    result result;
+    figures remote; /* with job.figures */
+    endless endless;
+} report;
+
+void job_run(const job *j, report *r, on_progress *progress);
+void report_text(const job *j, const report *r, FILE *out);
+void report_json(const job *j, const report *r, FILE *out);
+/* Whether a promise of the subject is broken; starving breaks one only if it was made. */
+bool report_broken(const job *j, const report *r);
+bool report_limit(const report *r);
+
+/* Everything, or the quick part of it. Returns the exit code. */
+int jobs_all(const options *o, const baton_check_subject *subjects, size_t count);
+
+#endif

@@ -1,0 +1,213 @@
+/* `baton-check`: the command line, for the locks that ship and for anybody's own. */
+#include "explore.h"
+#include "jobs.h"
+#include "options.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_FINE = 0, EXIT_VIOLATION = 1, EXIT_USAGE = 64, EXIT_LIMIT = 75, EXIT_IO = 74 };
+
+static const char *program = "baton-check";
+
+static int usage_error(const char *what, const char *which)
+{
+    fprintf(stderr, "%s: ", program);
+    fprintf(stderr, what, which);
+    fprintf(stderr, "; see '%s --help'\n", program);
+    return EXIT_USAGE;
+}
+
+static void help(void)
+{
+    printf(
+        "Usage: %s [OPTION...] LOCK...\n"
+        "       %s --all [--quick]\n"
+        "       %s replay FILE [--svg FILE]\n"
+        "Runs the shipped code of a lock under every interleaving within a bound, and says "
+        "whether\n"
+        "it keeps its promises; if not, shows the shortest run that breaks one.\n"
+        "\n"
+        "  -n, --processes N   processes (2)\n"
+        "  -p, --passages P    times that each passes through the lock (1)\n"
+        "      --resting K     the first K processes stay in their remainder (0)\n"
+        "  -m, --memory MODEL  sc: interleavings (default); c11: also what C11 lets hardware do\n"
+        "      --park          who waits sleeps, and must be woken (with sc)\n"
+        "      --figures       also count remote references per passage\n"
+        "      --endless       instead: can a process starve, and how long can it wait?\n"
+        "      --random SEED   instead of everything: random runs from this seed on\n"
+        "      --runs N        how many random runs (10000)\n"
+        "      --limit N       give up after N configurations (%d)\n"
+        "      --trace FILE    write a violating run to FILE, for replay\n"
+        "      --svg FILE      draw it\n"
+        "      --json          results as JSON\n"
+        "      --all           every lock, at the bounds of docs/check.md; --quick for fewer\n"
+        "      --list          names of the locks\n"
+        "  -h, --help          this help\n"
+        "\n"
+        "Exit codes: 0 nothing wrong within the bound, 1 a promise is broken, 64 wrong usage,\n"
+        "75 stopped at the limit.\n",
+        program, program, program, DEFAULT_LIMIT);
+}
+
+static void show_progress(const scope *plan, uint64_t states, uint64_t moves)
+{
+    fprintf(stderr, "\r\033[K%s %ux%u %s: %llu configurations, %llu steps", plan->subject->name,
+            plan->processes, plan->passages, plan->c11 ? "c11" : "sc", (unsigned long long)states,
+            (unsigned long long)moves);
+}
+
+static void clear_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+/* Writes with `write` into the named file. 0, or an exit code. */
+static int write_file(const char *name, const trace *t,
+                      const char *(*write)(const trace *t, FILE *out))
+{
+    FILE *out = fopen(name, "w");
+    const char *trouble = out != NULL ? write(t, out) : strerror(errno);
+    if (out != NULL && fclose(out) != 0 && trouble == NULL)
+        trouble = strerror(errno);
+    if (trouble == NULL)
+        return 0;
+    fprintf(stderr, "%s: %s: %s\n", program, name, trouble);
+    return EXIT_IO;
+}
+
+static int show_trace(const trace *t, const options *o)
+{
+    const char *trouble = trace_print(t, stdout);
+    if (trouble != NULL) {
+        fprintf(stderr, "%s: %s\n", program, trouble);
+        return EXIT_USAGE;
+    }
+    int error = 0;
+    if (o->svg != NULL)
+        error = write_file(o->svg, t, trace_svg);
+    if (o->trace != NULL && error == 0)
+        error = write_file(o->trace, t, trace_save);
+    return error;
+}
+
+static int check_one(const options *o, const baton_check_subject *subject)
+{
+    if (subject->most_processes != 0 && o->plan.processes > subject->most_processes)
+        return usage_error("%s does not take so many processes", subject->name);
+    on_progress *progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+    job j = {.plan = o->plan,
+             .limit = o->limit,
+             .figures = o->figures,
+             .endless = o->endless,
+             .random = o->random,
+             .seed = o->seed,
+             .runs = o->runs};
+    j.plan.subject = subject;
+    report r;
+    job_run(&j, &r, progress);
+    clear_progress();
+    if (o->json)
+        report_json(&j, &r, stdout);
+    else
+        report_text(&j, &r, stdout);
+    int error = 0;
+    if (r.result.ending == VIOLATION && !o->endless) {
+        trace t = {.plan = j.plan,
+                   .run = r.result.run,
+                   .length = r.result.run_length,
+                   .property = r.result.property,
+                   .detail = r.result.detail};
+        if (!o->json)
+            error = show_trace(&t, o);
+    }
+    result_free(&r.result);
+    if (error != 0)
+        return error;
+    return report_broken(&j, &r) ? EXIT_VIOLATION : report_limit(&r) ? EXIT_LIMIT : EXIT_FINE;
+}
+
+static int replay(const options *o, const char *name, const baton_check_subject *subjects,
+                  size_t count)
+{
+    trace t;
+    FILE *in = fopen(name, "r");
+    if (in == NULL) {
+        fprintf(stderr, "%s: %s: %s\n", program, name, strerror(errno));
+        return EXIT_USAGE;
+    }
+    const char *trouble = trace_load(&t, in, subjects, count);
+    fclose(in);
+    if (trouble == NULL)
+        trouble = trace_judge(&t);
+    int error = 0;
+    if (trouble != NULL) {
+        fprintf(stderr, "%s: %s: %s\n", program, name, trouble);
+        error = EXIT_USAGE;
+    } else {
+        error = show_trace(&t, o);
+    }
+    bool violation = t.property != NULL;
+    free(t.run);
+    return error != 0 ? error : violation ? EXIT_VIOLATION : EXIT_FINE;
+}
+
+static const baton_check_subject *find(const char *name, const baton_check_subject *subjects,
+                                       size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(subjects[i].name, name) == 0)
+            return &subjects[i];
+    return NULL;
+}
+
+/* Every lock that is named, or the only one there is. */
+static int check_named(const options *o, char **word, int words,
+                       const baton_check_subject *subjects, size_t count)
+{
+    int worst = EXIT_FINE;
+    if (words == 0 && count == 1)
+        return check_one(o, &subjects[0]);
+    if (words == 0)
+        return usage_error("name a lock, or --all%s", "");
+    for (int i = 0; i < words; i++)
+        if (find(word[i], subjects, count) == NULL)
+            return usage_error("no lock '%s' (--list lists them)", word[i]);
+    for (int i = 0; i < words; i++) {
+        int code = check_one(o, find(word[i], subjects, count));
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
+
+int baton_check_main(int argc, char **argv, const baton_check_subject *subjects, size_t count)
+{
+    options o;
+    const char *slash = strrchr(argv[0], '/');
+    program = slash != NULL ? slash + 1 : argv[0];
+    const char *trouble = options_parse(&o, argc, argv);
+    if (trouble != NULL)
+        return usage_error("%s", trouble);
+    if (o.help) {
+        help();
+        return EXIT_FINE;
+    }
+    if (o.list) {
+        for (size_t i = 0; i < count; i++)
+            puts(subjects[i].name);
+        return EXIT_FINE;
+    }
+    char **word = argv + o.words;
+    int words = argc - o.words;
+    if (o.all)
+        return words == 0 ? jobs_all(&o, subjects, count) : usage_error("unexpected '%s'", word[0]);
+    if (words > 0 && strcmp(word[0], "replay") == 0)
+        return words == 2 ? replay(&o, word[1], subjects, count)
+                          : usage_error("replay takes one file%s", "");
+    return check_named(&o, word, words, subjects, count);
+}

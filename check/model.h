@@ -1,0 +1,112 @@
+/*
+ * The system that is explored: processes that pass through a lock, and the memory between them.
+ *
+ * A configuration is everything that matters for the future: where each process stands, and what
+ * each register may answer. `step` makes one move of one process. Two memory models:
+ *
+ *   sc    a register holds one value; a move is one access; all see it at once.
+ *   c11   a register holds messages, its writes in modification order. Each process has a view: for
+ *         each register the oldest message it may still read. See docs/check.md.
+ */
+#ifndef BATON_CHECK_MODEL_H
+#define BATON_CHECK_MODEL_H
+
+#include "process.h"
+
+enum { MOST_MESSAGES = 160, MOST_VALUES = 255, MOST_PACKED = 4096 };
+
+/* For each register the number of a message; behind them, 1 for each lock whose last section is known. */
+typedef uint8_t view[MOST_REGISTERS + BATON_CHECK_MOST_LOCKS];
+
+typedef struct message {
+    uint8_t value; /* index into the table of values */
+    uint8_t rmw;   /* glued to the message before it: nothing comes between */
+    view carries;  /* what who acquires it learns */
+} message;
+
+typedef enum phase { TRYING, INSIDE, LEAVING, DONE } phase;
+
+typedef struct standing {
+    point_id at;
+    uint8_t phase;
+    uint8_t passage; /* passages made; in an endless exploration, modulo the number of locks */
+    uint8_t rank;    /* place among those who finished their doorway and wait; 0 if not there */
+    uint8_t sleep;   /* parking: ASLEEP, or STIRRED if woken while it was looking */
+    uint16_t own;    /* own memory while INSIDE */
+} standing;
+
+/* What the caches of the watched process hold, and what it has paid in this passage. */
+typedef struct meter {
+    uint8_t cached[MOST_REGISTERS]; /* 1 valid, 2 last written by it, 4 exclusive */
+    uint8_t thesis, standard, dsm;  /* remote references so far */
+} meter;
+
+typedef struct config {
+    standing process[MOST_PROCESSES];
+    uint8_t value[MOST_REGISTERS];   /* sc */
+    uint8_t count[MOST_REGISTERS];   /* c11: messages of each register, */
+    uint16_t messages;               /*      all together, */
+    view current[MOST_PROCESSES];    /*      what each process must not go back behind, */
+    view acquirable[MOST_PROCESSES]; /*      what an acquire fence would add to that, */
+    view released[MOST_PROCESSES];   /*      what its last release fence passes on, */
+    view global;                     /*      and what every seq_cst access respects */
+    meter meter;
+    message message[MOST_MESSAGES]; /* last, since only the first `messages` of them are copied */
+} config;
+
+/* What is explored, and how. */
+typedef struct scope {
+    const baton_check_subject *subject;
+    uint32_t processes;
+    uint32_t passages; /* of each process; 0: endless */
+    bool c11;
+    bool park;        /* who waits sleeps and must be woken: the subject was made so */
+    bool fences;      /* c11: keep track of what fences need; costs states */
+    uint32_t watched; /* process whose remote references are counted, from 1; 0: nobody's */
+    uint32_t start;   /* processes before this number stay in their remainder */
+} scope;
+
+/* What a move can bring to light. */
+typedef enum finding {
+    FINE,
+    NO_MOVE,       /* a look at a condition that did not hold: not a move at all */
+    TWO_INSIDE,    /* mutual exclusion */
+    STALE_SECTION, /* mutual exclusion: the holder may miss what the last holder wrote */
+    NOT_FIFO,
+    EXIT_WAITS,
+    WRONG_ACCESS, /* a reference to nothing, a node given up; the point says which */
+    NEEDS_FENCES, /* explore again with plan.fences */
+    TOO_LARGE,    /* more messages or values than the model keeps */
+} finding;
+
+/* What was seen while exploring: largest values over all executions. */
+typedef struct figures {
+    uint32_t entry_steps, exit_steps;
+    uint32_t thesis, standard,
+        dsm; /* remote references per passage; UNBOUNDED if no end was seen */
+    bool exit_waits;
+} figures;
+
+enum { METER_FULL = 50, UNBOUNDED = METER_FULL };
+
+void model_begin(const scope *plan, config *first);
+/* How many moves process p has: one in sc, one per message it may read or place in c11. */
+uint32_t moves_of(const config *c, uint32_t p);
+/* Makes one of them. `figures` is brought up to date. */
+finding move(const config *from, uint32_t p, uint32_t choice, config *to, figures *figures);
+/* Whether process p stands before a condition that does not hold. */
+bool is_blocked(const config *c, uint32_t p);
+/* Whether it is in its remainder: nothing obliges it to move. */
+bool is_resting(const config *c, uint32_t p);
+bool is_deadlocked(const config *c);
+/* The value that process p's move reads or writes at the register of its point, for people. */
+baton_word newest_value(const config *c, uint32_t reg);
+uint32_t lock_of(const config *c, uint32_t p);
+/* c11: what the access at the point answers if that choice is made. */
+baton_word answer_c11(const config *c, uint32_t p, const point *at, uint32_t choice);
+
+/* A configuration as a string of bytes, equal if and only if the configurations are. */
+size_t pack(const config *c, uint8_t bytes[MOST_PACKED]);
+void unpack(const uint8_t *bytes, config *c);
+
+#endif

@@ -1,0 +1,494 @@
+/*
+ * Points: runs the subject's code with the answers on the way to a point, until it asks for more.
+ * Knows nothing of schedules or memory models.
+ */
+#include "process.h"
+#include "source.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ANSWERS = 512, MOST_GIVEN_UP = 16 };
+
+/* What a process has given up and not taken again. Part of its own memory. */
+typedef struct given_up {
+    uint32_t count;
+    struct {
+        uint32_t start, end; /* bytes of the subject's memory */
+    } object[MOST_GIVEN_UP];
+} given_up;
+
+static struct {
+    const baton_check_subject *subject;
+    uint32_t processes;
+    char *arena; /* the subject's memory: fixed address, contents per process */
+    size_t bytes;
+
+    reg_info reg[MOST_REGISTERS];
+    uint32_t regs;
+    uint32_t *reg_of_word; /* index + 1 by offset / word size; 0 if no register is there */
+    const char *trouble;
+
+    point *point;
+    uint32_t points, room;
+
+    char *memories; /* interned own memories: arena bytes and given_up, one after the other */
+    uint32_t memory_count, memory_room;
+
+    struct root {
+        uint32_t p, lock, memory;
+        call which;
+        bool again;
+        point_id first;
+    } * root;
+    uint32_t roots, root_room;
+} x;
+
+/* The call that is being run. */
+static struct {
+    bool running;
+    jmp_buf back;
+    baton_word answer[MOST_ANSWERS];
+    uint32_t answers, given;
+    uint16_t steps;
+    bool doorway;
+    point_id await;
+    point next; /* what it asked for when the answers ran out */
+    given_up given_up;
+} run;
+
+/* ---- growing arrays ---- */
+
+static void *grown(void *array, uint32_t *room, size_t each)
+{
+    *room = *room == 0 ? 64 : 2 * *room;
+    array = realloc(array, *room * each);
+    if (array == NULL) {
+        fputs("baton-check: out of memory\n", stderr);
+        exit(1);
+    }
+    return array;
+}
+
+/* ---- own memory ---- */
+
+static size_t memory_bytes(void)
+{
+    return x.bytes + sizeof(given_up);
+}
+
+static void load_memory(uint32_t memory)
+{
+    const char *from = x.memories + memory * memory_bytes();
+    memcpy(x.arena, from, x.bytes);
+    memcpy(&run.given_up, from + x.bytes, sizeof run.given_up);
+}
+
+/* The number of the memory that the process has now. Few differ, so they are compared one by one. */
+static uint32_t save_memory(void)
+{
+    for (uint32_t i = 0; i < x.memory_count; i++) {
+        const char *there = x.memories + i * memory_bytes();
+        if (memcmp(there, x.arena, x.bytes) == 0 &&
+            memcmp(there + x.bytes, &run.given_up, sizeof run.given_up) == 0)
+            return i;
+    }
+    if (x.memory_count == x.memory_room)
+        x.memories = grown(x.memories, &x.memory_room, memory_bytes());
+    char *to = x.memories + x.memory_count * memory_bytes();
+    memcpy(to, x.arena, x.bytes);
+    memcpy(to + x.bytes, &run.given_up, sizeof run.given_up);
+    return x.memory_count++;
+}
+
+uint32_t initial_memory(void)
+{
+    return 0;
+}
+
+/* ---- registers ---- */
+
+uint32_t registers(void)
+{
+    return x.regs;
+}
+
+const reg_info *register_at(uint32_t index)
+{
+    return &x.reg[index];
+}
+
+/* Byte offset in the subject's memory, or -1. */
+static long offset_of(const void *address)
+{
+    uintptr_t start = (uintptr_t)x.arena;
+    uintptr_t there = (uintptr_t)address;
+    return there >= start && there < start + x.bytes ? (long)(there - start) : -1;
+}
+
+static int reg_index(const baton_reg *reg)
+{
+    long offset = offset_of(reg);
+    if (offset < 0 || offset % (long)sizeof(baton_word) != 0)
+        return -1;
+    return (int)x.reg_of_word[offset / (long)sizeof(baton_word)] - 1;
+}
+
+void baton_check_init(const baton_reg *reg, baton_word value, const char *name, const char *file,
+                      int line)
+{
+    long offset = offset_of(reg);
+    if (run.running || offset < 0 || offset % (long)sizeof(baton_word) != 0) {
+        x.trouble = "a register is initialised outside of the subject's memory, or not in init";
+        return;
+    }
+    int index = reg_index(reg);
+    if (index < 0) {
+        if (x.regs == MOST_REGISTERS) {
+            x.trouble = "too many registers for so many processes";
+            return;
+        }
+        index = (int)x.regs++;
+        x.reg_of_word[offset / (long)sizeof(baton_word)] = (uint32_t)index + 1;
+    }
+    reg_info *info = &x.reg[index];
+    info->address = reg;
+    info->initial = value;
+    source_name_register(name, file, line, info->name, sizeof info->name);
+}
+
+void baton_check_home(const baton_reg *reg, baton_word owner)
+{
+    int index = reg_index(reg);
+    if (index >= 0)
+        x.reg[index].home = (uint32_t)owner;
+}
+
+const char *value_name(baton_word value, char buffer[48])
+{
+    for (uint32_t i = 0; i < x.regs; i++) {
+        if (value >= 8 * sizeof(baton_word) &&
+            (baton_word)x.reg[i].address - (baton_word)x.arena == value) {
+            /* A reference: the object's name is that of its first register, without the field. */
+            snprintf(buffer, 48, "->%s", x.reg[i].name);
+            char *dot = strrchr(buffer, '.');
+            if (dot != NULL)
+                *dot = '\0';
+            return buffer;
+        }
+    }
+    snprintf(buffer, 48, "%lld", (long long)(intptr_t)value);
+    return buffer;
+}
+
+/* ---- the backend: answers while there are any, then back to whoever wants to know ---- */
+
+static _Noreturn void ask(point what)
+{
+    what.steps = run.steps;
+    what.doorway = run.doorway;
+    what.await = run.await;
+    run.next = what;
+    longjmp(run.back, 1);
+}
+
+static _Noreturn void wrong(const char *what, const char *file, int line)
+{
+    ask((point){.act = ACT_WRONG, .wrong = what, .at = {file, line}});
+}
+
+/* The answer to an access, if there is one; else asks. */
+static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, baton_word expect,
+                            memory_order order, const char *file, int line)
+{
+    int index = -1;
+    if (reg != NULL) {
+        index = reg_index(reg);
+        if (index < 0)
+            wrong("accesses memory that is no register", file, line);
+        long offset = offset_of(reg);
+        for (uint32_t i = 0; i < run.given_up.count; i++)
+            if (offset >= run.given_up.object[i].start && offset < run.given_up.object[i].end)
+                wrong("accesses a node that it has given up", file, line);
+    }
+    if (run.given < run.answers) {
+        if (kind != ACT_FENCE)
+            run.steps++;
+        run.doorway = false;
+        return run.answer[run.given++];
+    }
+    ask((point){
+        .act = kind,
+        .order = order,
+        .reg = (uint16_t)(index >= 0 ? index : 0),
+        .value = value,
+        .expect = expect,
+        .at = {file, line},
+    });
+}
+
+baton_word baton_check_read(const baton_reg *reg, memory_order order, const char *file, int line)
+{
+    return answer_to(ACT_READ, reg, 0, 0, order, file, line);
+}
+
+void baton_check_write(const baton_reg *reg, baton_word value, memory_order order, const char *file,
+                       int line)
+{
+    answer_to(ACT_WRITE, reg, value, 0, order, file, line);
+}
+
+baton_word baton_check_swap(const baton_reg *reg, baton_word value, memory_order order,
+                            const char *file, int line)
+{
+    return answer_to(ACT_SWAP, reg, value, 0, order, file, line);
+}
+
+bool baton_check_cas(const baton_reg *reg, baton_word from, baton_word to, memory_order order,
+                     const char *file, int line)
+{
+    return answer_to(ACT_CAS, reg, to, from, order, file, line) != 0;
+}
+
+baton_word baton_check_add(const baton_reg *reg, baton_word addend, memory_order order,
+                           const char *file, int line)
+{
+    return answer_to(ACT_ADD, reg, addend, 0, order, file, line);
+}
+
+void baton_check_fence(memory_order order, const char *file, int line)
+{
+    answer_to(ACT_FENCE, NULL, 0, 0, order, file, line);
+}
+
+void *baton_check_deref(const void *base, baton_word ref, const char *file, int line)
+{
+    if (ref == 0)
+        wrong("follows a reference to nothing", file, line);
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): that is what it is for */
+    return (void *)((baton_word)base + ref);
+}
+
+/* The number of a place: its distance from the start of the memory, which is never 0. */
+static uint32_t place_number(baton_waiting waiting, const baton_place *place)
+{
+    return waiting == BATON_PARK ? (uint32_t)offset_of(place) : 0;
+}
+
+/* The answer to what is no access; its point knows the place. */
+static void answer_at_place(act kind, uint32_t place, baton_word value, const char *file, int line)
+{
+    if (run.given < run.answers) {
+        run.doorway = false;
+        run.given++;
+        return;
+    }
+    ask((point){.act = kind, .place = place, .value = value, .at = {file, line}});
+}
+
+void baton_check_await_begins(baton_waiting waiting, const baton_place *place, const char *file,
+                              int line)
+{
+    answer_at_place(ACT_AWAIT, place_number(waiting, place), 0, file, line);
+    run.await = 1; /* replaced by the point's number when the tree is grown */
+}
+
+void baton_check_wake(baton_waiting waiting, const baton_place *place, uint32_t count,
+                      const char *file, int line)
+{
+    if (waiting == BATON_PARK)
+        answer_at_place(ACT_WAKE, place_number(waiting, place), count, file, line);
+}
+
+void baton_check_await_failed(void)
+{
+    ask((point){.act = ACT_FAILED});
+}
+
+void baton_check_await_ends(void)
+{
+    run.await = 0;
+}
+
+void baton_check_again(void)
+{
+    ask((point){.act = ACT_AGAIN});
+}
+
+void baton_check_doorway_ends(void)
+{
+    run.doorway = true;
+}
+
+void baton_check_give_up(const void *object, size_t bytes)
+{
+    long start = offset_of(object);
+    if (start < 0 || run.given_up.count == MOST_GIVEN_UP)
+        return;
+    baton_check_take(object);
+    run.given_up.object[run.given_up.count].start = (uint32_t)start;
+    run.given_up.object[run.given_up.count].end = (uint32_t)start + (uint32_t)bytes;
+    run.given_up.count++;
+}
+
+void baton_check_take(const void *object)
+{
+    long start = offset_of(object);
+    given_up *g = &run.given_up;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (g->object[i].start == start) {
+            g->object[i] = g->object[--g->count];
+            memset(&g->object[g->count], 0, sizeof g->object[0]);
+            return;
+        }
+    }
+}
+
+/* ---- the tree ---- */
+
+const point *point_at(point_id id)
+{
+    return &x.point[id];
+}
+
+uint32_t points(void)
+{
+    return x.points;
+}
+
+static point_id add_point(point what)
+{
+    if (x.points == x.room)
+        x.point = grown(x.point, &x.room, sizeof *x.point);
+    x.point[x.points] = what;
+    return x.points++;
+}
+
+/* Runs a call with the answers in run.answer and returns the point that it comes to. */
+static point run_call(const struct root *of)
+{
+    load_memory(of->memory);
+    run.given = 0;
+    run.steps = 0;
+    run.doorway = false;
+    run.await = 0;
+    run.running = true;
+    if (setjmp(run.back) == 0) {
+        if (of->which == CALL_ENTER)
+            x.subject->enter(x.arena, of->lock, of->p);
+        else
+            x.subject->exit(x.arena, of->lock, of->p);
+        run.next = (point){.act = ACT_END, .steps = run.steps, .doorway = run.doorway};
+        run.next.memory = save_memory();
+    }
+    run.running = false;
+    return run.next;
+}
+
+/* The first point of a call, or of one that has begun again. */
+static point_id root_point(struct root wanted)
+{
+    for (uint32_t i = 0; i < x.roots; i++) {
+        const struct root *r = &x.root[i];
+        if (r->p == wanted.p && r->which == wanted.which && r->lock == wanted.lock &&
+            r->memory == wanted.memory && r->again == wanted.again)
+            return r->first;
+    }
+    if (x.roots == x.root_room)
+        x.root = grown(x.root, &x.root_room, sizeof *x.root);
+    run.answers = 0;
+    point first = run_call(&wanted);
+    first.parent = 0;
+    first.answer = x.roots; /* a first point keeps the number of its root here */
+    first.resting = wanted.which == CALL_ENTER && !wanted.again;
+    wanted.first = add_point(first);
+    x.root[x.roots++] = wanted;
+    return wanted.first;
+}
+
+point_id call_begin(uint32_t p, call which, uint32_t lock, uint32_t memory)
+{
+    return root_point((struct root){.p = p, .lock = lock, .memory = memory, .which = which});
+}
+
+point_id call_again(point_id at)
+{
+    while (x.point[at].parent != 0)
+        at = x.point[at].parent;
+    struct root same = x.root[x.point[at].answer];
+    same.again = true;
+    return root_point(same);
+}
+
+point_id point_next(point_id id, baton_word answer)
+{
+    for (point_id c = x.point[id].first_child; c != 0; c = x.point[c].next_sibling)
+        if (x.point[c].answer == answer)
+            return c;
+    /* Not yet there: run the call again, with the answers from its start to here and this one. */
+    uint32_t depth = 1;
+    point_id first = id;
+    for (; x.point[first].parent != 0; first = x.point[first].parent)
+        depth++;
+    if (depth > MOST_ANSWERS) {
+        fputs("baton-check: a call makes too many accesses\n", stderr);
+        exit(1);
+    }
+    run.answers = depth;
+    run.answer[depth - 1] = answer;
+    point_id up = id;
+    for (uint32_t i = depth - 1; i > 0; i--, up = x.point[up].parent)
+        run.answer[i - 1] = x.point[up].answer;
+    point next = run_call(&x.root[x.point[first].answer]);
+    next.parent = id;
+    next.answer = answer;
+    if (next.await != 0) /* inside the condition of the await that began last */
+        next.await = x.point[id].act == ACT_AWAIT ? id : x.point[id].await;
+    next.next_sibling = x.point[id].first_child;
+    point_id made = add_point(next);
+    x.point[id].first_child = made;
+    return made;
+}
+
+/* ---- begin and end ---- */
+
+const char *processes_begin(const baton_check_subject *subject, uint32_t processes,
+                            baton_waiting waiting)
+{
+    processes_end();
+    x.subject = subject;
+    x.processes = processes;
+    x.bytes = (subject->bytes + BATON_CACHE_LINE - 1) / BATON_CACHE_LINE * BATON_CACHE_LINE;
+    x.arena = aligned_alloc(BATON_CACHE_LINE, x.bytes);
+    x.reg_of_word = calloc(x.bytes / sizeof(baton_word), sizeof *x.reg_of_word);
+    if (x.arena == NULL || x.reg_of_word == NULL)
+        return "out of memory";
+    memset(x.arena, 0, x.bytes);
+    source_names_restart();
+    subject->init(x.arena, processes, waiting);
+    if (x.trouble != NULL)
+        return x.trouble;
+    run.given_up = (given_up){0};
+    save_memory();
+    add_point((point){.act = ACT_END}); /* number 0 is none */
+    for (uint32_t i = 0; i < x.regs; i++)
+        if (x.reg[i].home > 0) {
+            char plain[sizeof x.reg[i].name];
+            memcpy(plain, x.reg[i].name, sizeof plain);
+            source_name_owned(plain, x.reg[i].home, x.reg[i].name, sizeof x.reg[i].name);
+        }
+    return NULL;
+}
+
+void processes_end(void)
+{
+    free(x.arena);
+    free(x.reg_of_word);
+    free(x.point);
+    free(x.memories);
+    free(x.root);
+    memset(&x, 0, sizeof x);
+}

@@ -1,0 +1,98 @@
+/*
+ * What a process does next, as a function of what it has read.
+ *
+ * The shipped code is deterministic: which access a call makes next depends only on the process's
+ * own memory when the call began and on the answers it got since. So a call is a tree of *points*:
+ * each is an access that the process is about to make, each answer leads to the next point. The
+ * tree is grown by running the code again from the start of the call with the answers on the way.
+ * No process is ever kept suspended, and a point that was visited once costs nothing any more.
+ */
+#ifndef BATON_CHECK_PROCESS_H
+#define BATON_CHECK_PROCESS_H
+
+#include "baton/check.h"
+
+#include <stdint.h>
+
+enum { MOST_PROCESSES = BATON_CHECK_MOST_PROCESSES, MOST_REGISTERS = 96 };
+
+typedef enum act {
+    ACT_READ,
+    ACT_WRITE,
+    ACT_SWAP,
+    ACT_CAS,
+    ACT_ADD,
+    ACT_FENCE,
+    ACT_AWAIT,  /* about to look at the condition of an await; the answer is always 0 */
+    ACT_FAILED, /* has looked, and the condition did not hold: goes back to its await */
+    ACT_WAKE,   /* about to wake who sleeps at a place; only where waiting is parking */
+    ACT_AGAIN,  /* the call goes on as if it had just begun */
+    ACT_END,    /* the call has returned */
+    ACT_WRONG,  /* about to do what no lock may do; see `wrong` */
+} act;
+
+typedef uint32_t point_id; /* 0 is none */
+
+/* A place in the source. */
+typedef struct place_in_source {
+    const char *file;
+    int line;
+} place_in_source;
+
+typedef struct point {
+    act act;
+    memory_order order;
+    uint16_t reg;      /* index, for accesses */
+    baton_word value;  /* written; for cas, what is written on success */
+    baton_word expect; /* for cas */
+    uint32_t place;    /* for await and wake: where processes sleep; 0 where waiting is spinning */
+    place_in_source at;
+    const char *wrong; /* for ACT_WRONG: in words */
+    uint16_t steps;    /* accesses of this call before this point, failed looks not counted */
+    bool resting;      /* the first point of an entry: nothing has been done yet */
+    bool doorway;      /* the doorway ended between the last point and this one */
+    point_id await;    /* the await whose condition is being looked at, or 0 */
+    uint32_t memory;   /* for ACT_END: own memory afterwards, as for call_begin */
+    point_id parent;   /* and the answer that led here */
+    baton_word answer;
+    point_id first_child;
+    point_id next_sibling;
+} point;
+
+/* A register of the subject, found when it was initialised. */
+typedef struct reg_info {
+    const baton_reg *address;
+    baton_word initial;
+    uint32_t home; /* number of the process in whose memory it lies, from 1; 0 if in nobody's */
+    char name[40];
+} reg_info;
+
+typedef enum call { CALL_ENTER, CALL_EXIT } call;
+
+/*
+ * Sets the subject up for so many processes. Returns NULL, or why that is not possible. Forgets
+ * what an earlier subject left.
+ */
+const char *processes_begin(const baton_check_subject *subject, uint32_t processes,
+                            baton_waiting waiting);
+void processes_end(void);
+
+uint32_t registers(void);
+const reg_info *register_at(uint32_t index);
+/* Own memory of a process that has not yet called anything. */
+uint32_t initial_memory(void);
+/*
+ * The point from which a call goes on that begins again: like its first, but under way.
+ */
+point_id call_again(point_id at);
+/* The first point of a call of process `p` on `lock` whose own memory is `memory`. */
+point_id call_begin(uint32_t p, call which, uint32_t lock, uint32_t memory);
+const point *point_at(point_id id);
+/* Where the answer leads. */
+point_id point_next(point_id id, baton_word answer);
+/* What a word means: a number, or the name of what it refers to. */
+const char *value_name(baton_word value, char buffer[48]);
+/* How many points there are. */
+uint32_t points(void);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * The locks that ship, as subjects: the rows of the table, compiled against the checking backend.
+ * A process's seats lie behind the locks, as in a set.
+ */
+#include "shipped.h"
+#include "../src/lock/table.h"
+
+#include <string.h>
+
+enum { MOST = BATON_CHECK_MOST_PROCESSES };
+
+static const row *the_row;
+static uint32_t the_locks;
+
+static size_t lock_stride(const row *of, uint32_t processes)
+{
+    return (of->lock_bytes(processes) + BATON_CACHE_LINE - 1) / BATON_CACHE_LINE * BATON_CACHE_LINE;
+}
+
+static size_t seat_bytes(const row *of)
+{
+    return of->pair_bytes != 0 ? of->pair_bytes : of->participant_bytes;
+}
+
+static void *lock_at(void *memory, uint32_t lock)
+{
+    return (char *)memory + lock * lock_stride(the_row, MOST);
+}
+
+static void *seat_at(void *memory, uint32_t lock, uint32_t process)
+{
+    size_t index = the_row->pair_bytes != 0 ? lock * MOST + process : process;
+    return (char *)lock_at(memory, the_locks) + index * seat_bytes(the_row);
+}
+
+static void init(void *memory, uint32_t processes, baton_waiting waiting)
+{
+    for (uint32_t l = 0; l < the_locks; l++)
+        the_row->init(lock_at(memory, l), processes, waiting);
+    if (the_row->join == NULL)
+        return;
+    for (uint32_t l = 0; l < (the_row->pair_bytes != 0 ? the_locks : 1); l++)
+        for (uint32_t p = 0; p < processes; p++)
+            the_row->join(seat_at(memory, l, p), p + 1);
+}
+
+static void enter(void *memory, uint32_t lock, uint32_t process)
+{
+    the_row->enter(lock_at(memory, lock), seat_at(memory, lock, process), process);
+}
+
+static void leave(void *memory, uint32_t lock, uint32_t process)
+{
+    the_row->exit(lock_at(memory, lock), seat_at(memory, lock, process), process);
+}
+
+static void use(const char *algorithm, uint32_t locks)
+{
+    the_row = baton_row_find(algorithm);
+    the_locks = locks;
+}
+
+/* Each subject has an init of its own, since init is where the explorer learns which one it is. */
+#define SUBJECT_INIT(function, algorithm, locks)                                  \
+    static void function(void *memory, uint32_t processes, baton_waiting waiting) \
+    {                                                                             \
+        use(algorithm, locks);                                                    \
+        init(memory, processes, waiting);                                         \
+    }
+
+SUBJECT_INIT(init_tas, "tas", 1)
+SUBJECT_INIT(init_peterson, "peterson", 1)
+SUBJECT_INIT(init_filter, "filter", 1)
+SUBJECT_INIT(init_filter_fme1, "filter-fme1", 1)
+SUBJECT_INIT(init_filter_fme2, "filter-fme2", 1)
+SUBJECT_INIT(init_tournament, "tournament", 1)
+SUBJECT_INIT(init_tournament_fme, "tournament-fme", 1)
+SUBJECT_INIT(init_mcs, "mcs", 1)
+SUBJECT_INIT(init_dt1, "dt1", 1)
+SUBJECT_INIT(init_dt2, "dt2", 1)
+SUBJECT_INIT(init_dt2_twice, "dt2", 2)
+
+static const struct {
+    const char *name;
+    const char *algorithm;
+    uint32_t locks;
+    void (*init)(void *, uint32_t, baton_waiting);
+} shipped[] = {
+    {"tas", "tas", 1, init_tas},
+    {"peterson", "peterson", 1, init_peterson},
+    {"filter", "filter", 1, init_filter},
+    {"filter-fme1", "filter-fme1", 1, init_filter_fme1},
+    {"filter-fme2", "filter-fme2", 1, init_filter_fme2},
+    {"tournament", "tournament", 1, init_tournament},
+    {"tournament-fme", "tournament-fme", 1, init_tournament_fme},
+    {"mcs", "mcs", 1, init_mcs},
+    {"dt1", "dt1", 1, init_dt1},
+    {"dt2", "dt2", 1, init_dt2},
+    {"dt2-twice", "dt2", 2, init_dt2_twice}, /* two locks that share the nodes */
+};
+
+enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
+
+size_t shipped_subjects(baton_check_subject subjects[MOST_SHIPPED])
+{
+    for (size_t i = 0; i < SHIPPED; i++) {
+        const row *of = baton_row_find(shipped[i].algorithm);
+        subjects[i] = (baton_check_subject){
+            .name = shipped[i].name,
+            .bytes = shipped[i].locks * lock_stride(of, MOST) +
+                     (of->pair_bytes != 0 ? shipped[i].locks : 1) * MOST * seat_bytes(of),
+            .locks = shipped[i].locks,
+            .most_processes = of->is.most_participants,
+            .init = shipped[i].init,
+            .enter = enter,
+            .exit = leave,
+            .fifo = of->is.fifo,
+            .wait_free_exit = of->is.wait_free_exit,
+            .lockout_free = of->is.lockout_free,
+        };
+    }
+    return SHIPPED;
+}

@@ -1,0 +1,12 @@
+/* The locks that ship, as subjects of the explorer. */
+#ifndef BATON_CHECK_SHIPPED_H
+#define BATON_CHECK_SHIPPED_H
+
+#include "baton/check.h"
+
+enum { MOST_SHIPPED = 16 };
+
+/* Fills in the subjects; returns how many. */
+size_t shipped_subjects(baton_check_subject subjects[MOST_SHIPPED]);
+
+#endif

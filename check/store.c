@@ -1,0 +1,135 @@
+/* A hash table of byte strings. Whole strings are compared: no two configurations are confused. */
+#include "store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 24 };
+
+struct store {
+    uint8_t **chunk;
+    uint32_t chunks, chunk_room;
+    size_t used;     /* of the last chunk */
+    uint64_t *where; /* chunk << 32 | offset, by number; length is kept in front of the bytes */
+    uint32_t count, room;
+    uint32_t *slot; /* number + 1, by hash */
+    uint64_t slots;
+};
+
+void *must_alloc(void *old, size_t bytes)
+{
+    void *memory = realloc(old, bytes);
+    if (memory == NULL) {
+        fputs("baton-check: out of memory; try a smaller bound, or --limit\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+store *store_new(void)
+{
+    store *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        must_alloc(NULL, SIZE_MAX / 2);
+    return s;
+}
+
+void store_free(store *s)
+{
+    for (uint32_t i = 0; i < s->chunks; i++)
+        free(s->chunk[i]);
+    free(s->chunk);
+    free(s->where);
+    free(s->slot);
+    free(s);
+}
+
+uint32_t store_count(const store *s)
+{
+    return s->count;
+}
+
+static const uint8_t *entry(const store *s, uint32_t number)
+{
+    return s->chunk[s->where[number] >> 32] + (uint32_t)s->where[number];
+}
+
+const uint8_t *store_get(const store *s, uint32_t number)
+{
+    return entry(s, number) + sizeof(uint16_t);
+}
+
+/* Eight bytes at a time: short strings, many of them. */
+static uint64_t hash(const uint8_t *bytes, size_t count)
+{
+    uint64_t h = 0x9e3779b97f4a7c15ULL ^ count;
+    for (size_t i = 0; i < count; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, count - i < 8 ? count - i : 8);
+        h = (h ^ word) * 0xff51afd7ed558ccdULL;
+        h ^= h >> 32;
+    }
+    return h * 0xc4ceb9fe1a85ec53ULL ^ h >> 29;
+}
+
+static void widen(store *s)
+{
+    s->slots = s->slots == 0 ? 1 << 12 : 2 * s->slots;
+    free(s->slot);
+    s->slot = must_alloc(NULL, s->slots * sizeof *s->slot);
+    memset(s->slot, 0, s->slots * sizeof *s->slot);
+    for (uint32_t n = 0; n < s->count; n++) {
+        uint16_t length;
+        memcpy(&length, entry(s, n), sizeof length);
+        uint64_t i = hash(store_get(s, n), length);
+        while (s->slot[i & (s->slots - 1)] != 0)
+            i++;
+        s->slot[i & (s->slots - 1)] = n + 1;
+    }
+}
+
+static void append(store *s, const uint8_t *bytes, size_t count)
+{
+    size_t needed = count + sizeof(uint16_t);
+    if (s->chunks == 0 || s->used + needed > CHUNK) {
+        if (s->chunks == s->chunk_room) {
+            s->chunk_room = s->chunk_room == 0 ? 16 : 2 * s->chunk_room;
+            s->chunk = must_alloc(s->chunk, s->chunk_room * sizeof *s->chunk);
+        }
+        s->chunk[s->chunks++] = must_alloc(NULL, CHUNK);
+        s->used = 0;
+    }
+    if (s->count == s->room) {
+        s->room = s->room == 0 ? 1 << 12 : 2 * s->room;
+        s->where = must_alloc(s->where, s->room * sizeof *s->where);
+    }
+    uint8_t *to = s->chunk[s->chunks - 1] + s->used;
+    uint16_t length = (uint16_t)count;
+    memcpy(to, &length, sizeof length);
+    memcpy(to + sizeof length, bytes, count);
+    s->where[s->count++] = (uint64_t)(s->chunks - 1) << 32 | s->used;
+    s->used += needed;
+}
+
+uint32_t store_add(store *s, const uint8_t *bytes, size_t count, bool *fresh)
+{
+    if (2 * (uint64_t)s->count >= s->slots)
+        widen(s);
+    for (uint64_t i = hash(bytes, count);; i++) {
+        uint32_t *slot = &s->slot[i & (s->slots - 1)];
+        if (*slot == 0) {
+            append(s, bytes, count);
+            *slot = s->count;
+            *fresh = true;
+            return s->count - 1;
+        }
+        const uint8_t *there = entry(s, *slot - 1);
+        uint16_t length;
+        memcpy(&length, there, sizeof length);
+        if (length == count && memcmp(there + sizeof length, bytes, count) == 0) {
+            *fresh = false;
+            return *slot - 1;
+        }
+    }
+}
