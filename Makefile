@@ -8,7 +8,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 NINJA    = ninja -C $(BUILD)
 
-.PHONY: all deps demo bench check check-freestanding check-speed lint format install clean help
+.PHONY: all deps demo bench check check-freestanding check-speed mutants theorems lint format install clean help
 
 all: deps $(BUILD)/build.ninja
 	@$(NINJA) --quiet
@@ -35,6 +35,14 @@ check:
 check-freestanding:
 	@scripts/deps freestanding
 	@tests/e2e/freestanding.sh
+
+# Wrong locks, each of which baton-check must catch.
+mutants: all
+	@scripts/mutants
+
+# Every row of docs/theorems.md, run and compared.
+theorems: all
+	@scripts/theorems
 
 check-speed: all
 	@scripts/speed

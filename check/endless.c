@@ -5,12 +5,12 @@
  * Can it be kept out for ever? A cycle in which it never enters while every other process either
  * moves, or is at some time blocked or resting (weak fairness), is a run that starves it.
  *
- * How many critical sections can it see at worst? This is the factor of c in the theorems that bound
- * the wait by k*c + O(l): a section may last as long as c, a step no longer than l. With l against
- * nothing, a section that lasts c ends only when all others have come to rest: they are blocked or
- * in their remainder. Shorter sections cost nothing. So the worst wait is the longest path through
- * configurations in which the process is trying, counting the sections that end while all others
- * rest.
+ * How many critical sections can it see at worst? This is the factor of c in the theorems that
+ * bound the wait by k*c + O(l): a section may last as long as c, a step no longer than l. With l
+ * against nothing, a section that lasts c ends only when all others have come to rest: they are
+ * blocked or in their remainder. Shorter sections cost nothing. So the worst wait is the longest
+ * path through configurations in which the process is trying, counting the sections that end while
+ * all others rest.
  */
 #include "explore.h"
 #include "store.h"
@@ -60,7 +60,7 @@ static void describe(const scope *plan, const config *c, node *n)
 static void add_edge(graph *g, edge e)
 {
     if (g->edges == g->edge_room) {
-        g->edge_room = g->edge_room == 0 ? 1 << 12 : 2 * g->edge_room;
+        g->edge_room *= 2;
         g->edge = must_alloc(g->edge, g->edge_room * sizeof *g->edge);
     }
     g->edge[g->edges++] = e;
@@ -185,11 +185,10 @@ static void find_parts(const graph *g, uint8_t victim, parts *s)
 /* Whether some part is a fair cycle: then the victim can starve in it. */
 static bool starves(const graph *g, const parts *s, uint8_t all)
 {
-    uint8_t *excused = calloc(s->count + 1, 1); /* moves in the part, or is idle somewhere in it */
-    bool *cycle = calloc(s->count + 1, sizeof *cycle);
+    uint8_t *excused =
+        must_zero(s->count + 1, 1); /* moves in the part, or is idle somewhere in it */
+    bool *cycle = must_zero(s->count + 1, sizeof *cycle);
     bool found = false;
-    if (excused == NULL || cycle == NULL)
-        must_alloc(NULL, SIZE_MAX / 2);
     for (uint32_t v = 0; v < g->nodes; v++) {
         if (s->of[v] == 0)
             continue;
@@ -211,12 +210,10 @@ static bool starves(const graph *g, const parts *s, uint8_t all)
 /* The longest path, counted in long sections. Parts come in reverse topological order. */
 static uint32_t longest_wait(const graph *g, const parts *s)
 {
-    uint32_t *best = calloc(s->count + 1, sizeof *best); /* from this part on */
+    uint32_t *best = must_zero(s->count + 1, sizeof *best); /* from this part on */
     uint32_t *order = must_alloc(NULL, ((size_t)g->nodes + 1) * sizeof *order);
-    uint32_t *start = calloc(s->count + 2, sizeof *start);
+    uint32_t *start = must_zero(s->count + 2, sizeof *start);
     uint32_t worst = 0;
-    if (best == NULL || start == NULL)
-        must_alloc(NULL, SIZE_MAX / 2);
     for (uint32_t v = 0; v < g->nodes; v++) /* nodes sorted by part */
         start[s->of[v] + 1]++;
     for (uint32_t part = 1; part <= s->count + 1; part++)
@@ -252,7 +249,7 @@ endless explore_endless(const scope *given, uint64_t limit, on_progress *progres
     plan.passages = 0;
     plan.watched = 0;
     endless r = {.ending = EXHAUSTED};
-    graph g = {0};
+    graph g = {.edge = must_alloc(NULL, sizeof(edge)), .edge_room = 1};
     double start = now();
     r.trouble = draw(&plan, limit, &g, progress);
     r.states = g.nodes;

@@ -28,13 +28,13 @@ const char *property_of(finding found, const char **detail)
     *to = "";
     switch (found) {
     case TWO_INSIDE:
-        *to = "two processes are in the critical section";
+        *to = "two are in the critical section";
         return "mutual exclusion";
     case STALE_SECTION:
-        *to = "the holder may not see what the last holder wrote";
+        *to = "may not see what the last holder wrote";
         return "mutual exclusion";
     case NOT_FIFO:
-        *to = "entered before one who finished its doorway earlier";
+        *to = "overtakes one whose doorway was earlier";
         return "FIFO";
     case EXIT_WAITS:
         *to = "exit has come to an await";

@@ -49,8 +49,8 @@ void result_free(result *r);
 const char *property_of(finding found, const char **detail);
 
 /*
- * What endless runs show, in sc: whether a process can be kept out for ever while all go on, and the
- * most critical sections that a process can see while it waits if steps take no time.
+ * What endless runs show, in sc: whether a process can be kept out for ever while all go on, and
+ * the most critical sections that a process can see while it waits if steps take no time.
  */
 typedef struct endless {
     ending ending; /* EXHAUSTED, LIMIT, IMPOSSIBLE, or VIOLATION if there is a way to starve */
@@ -60,6 +60,23 @@ typedef struct endless {
     uint32_t victim;
     double seconds;
 } endless;
+
+/*
+ * What runs in time show, in sc: each step takes at most l, each critical section at most c, and an
+ * adversary draws the durations at random from the extremes. The longest wait that was seen, from
+ * the beginning of a try to its entry, as c-part and l-part.
+ */
+typedef struct timed {
+    const char *trouble;
+    uint64_t runs;
+    uint64_t entries;
+    uint32_t sections; /* of the longest wait: so many times c, */
+    uint32_t steps;    /* and so many times l besides */
+    uint64_t seed;     /* of the run in which it was seen */
+    double seconds;
+} timed;
+
+timed explore_timed(const scope *plan, uint64_t seed, uint64_t runs, on_progress *progress);
 
 endless explore_endless(const scope *plan, uint64_t limit, on_progress *progress);
 

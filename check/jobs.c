@@ -21,6 +21,10 @@ void job_run(const job *j, report *r, on_progress *progress)
         r->endless = explore_endless(&j->plan, j->limit, progress);
         return;
     }
+    if (j->timed) {
+        r->timed = explore_timed(&j->plan, j->seed, j->runs, progress);
+        return;
+    }
     r->result = j->random ? explore_randomly(&j->plan, j->seed, j->runs, progress)
                           : explore(&j->plan, j->limit, progress);
     for (uint32_t p = j->plan.start; j->figures && p < j->plan.processes; p++) {
@@ -42,6 +46,8 @@ static ending ending_of(const report *r)
 
 bool report_broken(const job *j, const report *r)
 {
+    if (j->timed)
+        return r->timed.trouble != NULL;
     if (j->endless)
         return r->endless.ending == IMPOSSIBLE ||
                (r->endless.ending == VIOLATION && j->plan.subject->lockout_free);
@@ -99,6 +105,20 @@ static void endless_text(const job *j, const report *r, FILE *out)
     fprintf(out, "  (critical sections of others, if steps take no time)\n");
 }
 
+static void timed_text(const job *j, const report *r, FILE *out)
+{
+    const timed *t = &r->timed;
+    fprintf(out, "%s, %u processes, in time: ", j->plan.subject->name, j->plan.processes);
+    if (t->trouble != NULL) {
+        fprintf(out, "%s\n", t->trouble);
+        return;
+    }
+    fprintf(out, "%llu runs, %llu entries, %.2f s\n", (unsigned long long)t->runs,
+            (unsigned long long)t->entries, t->seconds);
+    fprintf(out, "  %-18s %u c + %u l (seed %llu)\n", "longest wait seen", t->sections, t->steps,
+            (unsigned long long)t->seed);
+}
+
 static const char *how_it_ended(const result *r)
 {
     switch (r->ending) {
@@ -117,6 +137,10 @@ void report_text(const job *j, const report *r, FILE *out)
 {
     if (j->endless) {
         endless_text(j, r, out);
+        return;
+    }
+    if (j->timed) {
+        timed_text(j, r, out);
         return;
     }
     const result *e = &r->result;
@@ -171,6 +195,14 @@ static void report_fields(json *to, const job *j, const report *r)
         json_count(to, "worst_wait", r->endless.worst_wait);
         return;
     }
+    if (j->timed) {
+        json_string(to, "ending", r->timed.trouble != NULL ? r->timed.trouble : "runs done");
+        json_integer(to, "runs", r->timed.runs);
+        json_integer(to, "longest_wait_sections", r->timed.sections);
+        json_integer(to, "longest_wait_steps", r->timed.steps);
+        json_integer(to, "seed", r->timed.seed);
+        return;
+    }
     const result *e = &r->result;
     json_integer(to, "passages", j->plan.passages);
     json_string(to, "memory", j->plan.c11 ? "c11" : "sc");
@@ -215,7 +247,7 @@ static const struct bound {
     bool c11, park, figures, endless, quick;
 } bounds[] = {
     {"peterson", 2, 3, 0, .quick = true},
-    {"tas mcs dt1 dt2", 2, 3, 0, .quick = true},
+    {"tas mcs dt1 dt2 tas-try mcs-try dt1-try", 2, 3, 0, .quick = true},
     {"tas mcs dt1 dt2", 3, 2, 0, .quick = false},
     {"filter filter-fme1 filter-fme2", 3, 2, 0, .quick = true},
     {"filter filter-fme1 filter-fme2", 4, 1, 0, .quick = false},
@@ -224,7 +256,8 @@ static const struct bound {
     {"dt2-twice", 2, 3, 0, .quick = true},
     {"dt2-twice", 3, 1, 0, .quick = false},
     {NULL, 2, 2, 0, .c11 = true, .quick = true},
-    {"tas mcs dt1 dt2 filter filter-fme1 filter-fme2", 3, 1, 0, .c11 = true, .quick = true},
+    {"tas mcs dt1 dt2 tas-try mcs-try dt1-try filter filter-fme1 filter-fme2", 3, 1, 0, .c11 = true,
+     .quick = true},
     {"tournament tournament-fme", 4, 1, 0, .c11 = true},
     {"tas mcs dt2", 3, 2, 0, .c11 = true},
     {"dt2-twice", 2, 3, 0, .c11 = true},
@@ -236,7 +269,7 @@ static const struct bound {
     {NULL, 2, 0, 0, .endless = true, .quick = true},
     {"tas mcs filter filter-fme1 filter-fme2 tournament tournament-fme", 3, 0, 0, .endless = true,
      .quick = true},
-    {"filter filter-fme1 tournament tournament-fme", 4, 0, 0, .endless = true},
+    {"filter filter-fme1 filter-fme2 tournament tournament-fme", 4, 0, 0, .endless = true},
 };
 
 static bool is_word_of(const char *word, const char *list)

@@ -1,6 +1,6 @@
 /*
- * A job is one exploration with all its parts: what was asked, what came out, in words or as JSON. And
- * the list of all jobs, which --all works through on as many processors as there are.
+ * A job is one exploration with all its parts: what was asked, what came out, in words or as JSON.
+ * And the list of all jobs, which --all works through on as many processors as there are.
  */
 #ifndef BATON_CHECK_JOBS_H
 #define BATON_CHECK_JOBS_H
@@ -16,6 +16,7 @@ typedef struct job {
     uint64_t limit;
     bool figures; /* remote references as well: one more exploration per process */
     bool endless;
+    bool timed;
     bool random;
     uint64_t seed;
     uint64_t runs;
@@ -25,6 +26,7 @@ typedef struct report {
     result result;
     figures remote; /* with job.figures */
     endless endless;
+    timed timed;
 } report;
 
 void job_run(const job *j, report *r, on_progress *progress);

@@ -40,7 +40,7 @@ static void help(void)
         "      --figures       also count remote references per passage\n"
         "      --endless       instead: can a process starve, and how long can it wait?\n"
         "      --random SEED   instead of everything: random runs from this seed on\n"
-        "      --runs N        how many random runs (10000)\n"
+        "      --runs N        how many random or timed runs (10000)\n"
         "      --limit N       give up after N configurations (%d)\n"
         "      --trace FILE    write a violating run to FILE, for replay\n"
         "      --svg FILE      draw it\n"
@@ -105,6 +105,7 @@ static int check_one(const options *o, const baton_check_subject *subject)
              .limit = o->limit,
              .figures = o->figures,
              .endless = o->endless,
+             .timed = o->timed,
              .random = o->random,
              .seed = o->seed,
              .runs = o->runs};
@@ -117,7 +118,7 @@ static int check_one(const options *o, const baton_check_subject *subject)
     else
         report_text(&j, &r, stdout);
     int error = 0;
-    if (r.result.ending == VIOLATION && !o->endless) {
+    if (r.result.ending == VIOLATION && !o->endless && !o->timed) {
         trace t = {.plan = j.plan,
                    .run = r.result.run,
                    .length = r.result.run_length,

@@ -332,7 +332,8 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
     }
     switch (at->act) {
     case ACT_END:
-        return me->phase == TRYING ? enter_section(c, p, at, f) : finish_passage(c, p, at, f);
+        return me->phase == TRYING && at->entered ? enter_section(c, p, at, f)
+                                                  : finish_passage(c, p, at, f);
     case ACT_AGAIN:
         return come_to(c, p, call_again(to), f);
     case ACT_WRONG:

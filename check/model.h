@@ -15,7 +15,10 @@
 
 enum { MOST_MESSAGES = 160, MOST_VALUES = 255, MOST_PACKED = 4096 };
 
-/* For each register the number of a message; behind them, 1 for each lock whose last section is known. */
+/*
+ * For each register the number of a message; behind them, 1 for each lock whose last section is
+ * known.
+ */
 typedef uint8_t view[MOST_REGISTERS + BATON_CHECK_MOST_LOCKS];
 
 typedef struct message {

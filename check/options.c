@@ -26,6 +26,7 @@ const char *options_parse(options *o, int argc, char **argv)
         FIGURES,
         ENDLESS,
         RANDOM,
+        TIMED,
         RUNS,
         LIMIT_,
         TRACE,
@@ -44,6 +45,7 @@ const char *options_parse(options *o, int argc, char **argv)
         {"figures", no_argument, NULL, FIGURES},
         {"endless", no_argument, NULL, ENDLESS},
         {"random", required_argument, NULL, RANDOM},
+        {"timed", required_argument, NULL, TIMED},
         {"runs", required_argument, NULL, RUNS},
         {"limit", required_argument, NULL, LIMIT_},
         {"trace", required_argument, NULL, TRACE},
@@ -94,6 +96,11 @@ const char *options_parse(options *o, int argc, char **argv)
             o->random = true;
             if (!number(optarg, 0, UINT64_MAX, &o->seed))
                 return "--random takes a seed, a whole number";
+            break;
+        case TIMED:
+            o->timed = true;
+            if (!number(optarg, 0, UINT64_MAX, &o->seed))
+                return "--timed takes a seed, a whole number";
             break;
         case RUNS:
             if (!number(optarg, 1, UINT64_MAX, &o->runs))

@@ -11,7 +11,7 @@ typedef struct options {
     uint64_t runs;
     const char *trace;
     const char *svg;
-    bool random, figures, endless, json, all, quick, list, help;
+    bool random, figures, endless, timed, json, all, quick, list, help;
     int words; /* index in argv of the first that is no option */
 } options;
 

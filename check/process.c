@@ -87,7 +87,9 @@ static void load_memory(uint32_t memory)
     memcpy(&run.given_up, from + x.bytes, sizeof run.given_up);
 }
 
-/* The number of the memory that the process has now. Few differ, so they are compared one by one. */
+/*
+ * The number of the memory that the process has now. Few differ, so they are compared one by one.
+ */
 static uint32_t save_memory(void)
 {
     for (uint32_t i = 0; i < x.memory_count; i++) {
@@ -102,6 +104,11 @@ static uint32_t save_memory(void)
     memcpy(to, x.arena, x.bytes);
     memcpy(to + x.bytes, &run.given_up, sizeof run.given_up);
     return x.memory_count++;
+}
+
+const char *memory_at(uint32_t memory)
+{
+    return x.memories + memory * memory_bytes();
 }
 
 uint32_t initial_memory(void)
@@ -377,11 +384,15 @@ static point run_call(const struct root *of)
     run.await = 0;
     run.running = true;
     if (setjmp(run.back) == 0) {
-        if (of->which == CALL_ENTER)
-            x.subject->enter(x.arena, of->lock, of->p);
-        else
+        bool entered = true;
+        if (of->which == CALL_EXIT)
             x.subject->exit(x.arena, of->lock, of->p);
-        run.next = (point){.act = ACT_END, .steps = run.steps, .doorway = run.doorway};
+        else if (of->p == 0 && x.subject->try != NULL)
+            entered = x.subject->try(x.arena, of->lock, of->p);
+        else
+            x.subject->enter(x.arena, of->lock, of->p);
+        run.next =
+            (point){.act = ACT_END, .steps = run.steps, .doorway = run.doorway, .entered = entered};
         run.next.memory = save_memory();
     }
     run.running = false;

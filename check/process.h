@@ -52,6 +52,7 @@ typedef struct point {
     bool resting;      /* the first point of an entry: nothing has been done yet */
     bool doorway;      /* the doorway ended between the last point and this one */
     point_id await;    /* the await whose condition is being looked at, or 0 */
+    bool entered;      /* for ACT_END of an entry: false if it was a try that failed */
     uint32_t memory;   /* for ACT_END: own memory afterwards, as for call_begin */
     point_id parent;   /* and the answer that led here */
     baton_word answer;
@@ -79,6 +80,8 @@ void processes_end(void);
 
 uint32_t registers(void);
 const reg_info *register_at(uint32_t index);
+/* The bytes of an own memory: the subject's memory as its process left it. */
+const char *memory_at(uint32_t memory);
 /* Own memory of a process that has not yet called anything. */
 uint32_t initial_memory(void);
 /*

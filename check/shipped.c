@@ -29,7 +29,7 @@ static void *lock_at(void *memory, uint32_t lock)
 
 static void *seat_at(void *memory, uint32_t lock, uint32_t process)
 {
-    size_t index = the_row->pair_bytes != 0 ? lock * MOST + process : process;
+    size_t index = the_row->pair_bytes != 0 ? (size_t)lock * MOST + process : process;
     return (char *)lock_at(memory, the_locks) + index * seat_bytes(the_row);
 }
 
@@ -52,6 +52,11 @@ static void enter(void *memory, uint32_t lock, uint32_t process)
 static void leave(void *memory, uint32_t lock, uint32_t process)
 {
     the_row->exit(lock_at(memory, lock), seat_at(memory, lock, process), process);
+}
+
+static bool try(void *memory, uint32_t lock, uint32_t process)
+{
+    return the_row->try(lock_at(memory, lock), seat_at(memory, lock, process), process);
 }
 
 static void use(const char *algorithm, uint32_t locks)
@@ -85,18 +90,22 @@ static const struct {
     const char *algorithm;
     uint32_t locks;
     void (*init)(void *, uint32_t, baton_waiting);
+    bool tries; /* process 1 tries instead of entering */
 } shipped[] = {
-    {"tas", "tas", 1, init_tas},
-    {"peterson", "peterson", 1, init_peterson},
-    {"filter", "filter", 1, init_filter},
-    {"filter-fme1", "filter-fme1", 1, init_filter_fme1},
-    {"filter-fme2", "filter-fme2", 1, init_filter_fme2},
-    {"tournament", "tournament", 1, init_tournament},
-    {"tournament-fme", "tournament-fme", 1, init_tournament_fme},
-    {"mcs", "mcs", 1, init_mcs},
-    {"dt1", "dt1", 1, init_dt1},
-    {"dt2", "dt2", 1, init_dt2},
-    {"dt2-twice", "dt2", 2, init_dt2_twice}, /* two locks that share the nodes */
+    {"tas", "tas", 1, init_tas, false},
+    {"peterson", "peterson", 1, init_peterson, false},
+    {"filter", "filter", 1, init_filter, false},
+    {"filter-fme1", "filter-fme1", 1, init_filter_fme1, false},
+    {"filter-fme2", "filter-fme2", 1, init_filter_fme2, false},
+    {"tournament", "tournament", 1, init_tournament, false},
+    {"tournament-fme", "tournament-fme", 1, init_tournament_fme, false},
+    {"mcs", "mcs", 1, init_mcs, false},
+    {"dt1", "dt1", 1, init_dt1, false},
+    {"dt2", "dt2", 1, init_dt2, false},
+    {"tas-try", "tas", 1, init_tas, true},
+    {"mcs-try", "mcs", 1, init_mcs, true},
+    {"dt1-try", "dt1", 1, init_dt1, true},
+    {"dt2-twice", "dt2", 2, init_dt2_twice, false}, /* two locks that share the nodes */
 };
 
 enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
@@ -105,18 +114,16 @@ size_t shipped_subjects(baton_check_subject subjects[MOST_SHIPPED])
 {
     for (size_t i = 0; i < SHIPPED; i++) {
         const row *of = baton_row_find(shipped[i].algorithm);
-        subjects[i] = (baton_check_subject){
+        subjects[i] = (baton_check_subject)
+        {
             .name = shipped[i].name,
             .bytes = shipped[i].locks * lock_stride(of, MOST) +
-                     (of->pair_bytes != 0 ? shipped[i].locks : 1) * MOST * seat_bytes(of),
-            .locks = shipped[i].locks,
-            .most_processes = of->is.most_participants,
-            .init = shipped[i].init,
-            .enter = enter,
-            .exit = leave,
-            .fifo = of->is.fifo,
-            .wait_free_exit = of->is.wait_free_exit,
-            .lockout_free = of->is.lockout_free,
+                     seat_bytes(of) * MOST * (of->pair_bytes != 0 ? shipped[i].locks : 1),
+            .locks = shipped[i].locks, .most_processes = of->is.most_participants,
+            .init = shipped[i].init, .enter = enter, .exit = leave, .try = shipped[i].tries ?
+            try : NULL,
+                .fifo = of->is.fifo, .wait_free_exit = of->is.wait_free_exit,
+                .lockout_free = of->is.lockout_free && !shipped[i].tries,
         };
     }
     return SHIPPED;

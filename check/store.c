@@ -27,12 +27,14 @@ void *must_alloc(void *old, size_t bytes)
     return memory;
 }
 
+void *must_zero(size_t count, size_t each)
+{
+    return memset(must_alloc(NULL, count * each), 0, count * each);
+}
+
 store *store_new(void)
 {
-    store *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        must_alloc(NULL, SIZE_MAX / 2);
-    return s;
+    return must_zero(1, sizeof(store));
 }
 
 void store_free(store *s)
@@ -77,8 +79,7 @@ static void widen(store *s)
 {
     s->slots = s->slots == 0 ? 1 << 12 : 2 * s->slots;
     free(s->slot);
-    s->slot = must_alloc(NULL, s->slots * sizeof *s->slot);
-    memset(s->slot, 0, s->slots * sizeof *s->slot);
+    s->slot = must_zero(s->slots, sizeof *s->slot);
     for (uint32_t n = 0; n < s->count; n++) {
         uint16_t length;
         memcpy(&length, entry(s, n), sizeof length);

@@ -15,7 +15,8 @@ uint32_t store_add(store *s, const uint8_t *bytes, size_t count, bool *fresh);
 const uint8_t *store_get(const store *s, uint32_t number);
 uint32_t store_count(const store *s);
 
-/* malloc and realloc that end the program with a message instead of returning NULL. */
+/* realloc and calloc that end the program with a message instead of returning NULL. */
 void *must_alloc(void *old, size_t bytes);
+void *must_zero(size_t count, size_t each);
 
 #endif

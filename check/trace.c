@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANE = 34, TEXT = 160 };
+enum { LANE = 42, TEXT = 160 };
 
 /* One line of a run. */
 typedef struct line {
@@ -61,7 +61,10 @@ static void describe_access(line *l, const point *at, const config *before, cons
         break;
     case ACT_CAS:
         say(l->what, "cas %s %s to %s: %s", reg, value_name(at->expect, one),
-            value_name(at->value, two), answer ? "yes" : "no");
+            value_name(at->value, two),
+            answer                                        ? "yes"
+            : newest_value(before, at->reg) == at->expect ? "no (stale)"
+                                                          : "no");
         break;
     case ACT_ADD:
         say(l->what, "add %s to %s, was %s", value_name(at->value, one), reg,

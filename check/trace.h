@@ -1,7 +1,7 @@
 /*
- * Runs for people: a lane per process, time downwards, each step with its place in the source and in
- * the paper, what it changed, and at the end who did wrong. As text, as SVG, and as a file that can
- * be replayed.
+ * Runs for people: a lane per process, time downwards, each step with its place in the source and
+ * in the paper, what it changed, and at the end who did wrong. As text, as SVG, and as a file that
+ * can be replayed.
  */
 #ifndef BATON_CHECK_TRACE_H
 #define BATON_CHECK_TRACE_H

@@ -2,7 +2,7 @@
  * Checking a lock: the backend of baton/reg.h under which algorithm source is explored instead of
  * run, and the way to hand a lock of your own to the explorer.
  *
- *     cc -DBATON_REG_BACKEND='<baton/check.h>' my_lock.c $(pkg-config --cflags --libs baton-check)
+ *     cc my_lock.c $(pkg-config --cflags --libs baton-check)      (which says -DBATON_CHECK)
  *
  *     static const baton_check_subject mine = {
  *         .name = "mine", .bytes = sizeof(my_lock), .init = init, .enter = enter, .exit = leave,
@@ -90,6 +90,8 @@ typedef struct baton_check_subject {
     void (*init)(void *memory, uint32_t processes, baton_waiting waiting);
     void (*enter)(void *memory, uint32_t lock, uint32_t process);
     void (*exit)(void *memory, uint32_t lock, uint32_t process);
+    /* If not NULL, process 0 tries instead of entering; a try that fails is a passage as well. */
+    bool (*try)(void *memory, uint32_t lock, uint32_t process);
     /* Promises, beyond mutual exclusion and freedom from deadlock: */
     bool fifo;           /* entries in the order of doorways; enter calls baton_doorway_ends() */
     bool wait_free_exit; /* exit awaits nothing */

@@ -5,7 +5,7 @@
  * memory order. Compiled as it stands, an access is the C11 atomic of the same name and nothing
  * else. Compiled with BATON_REG_BACKEND defined to a header's name, the same algorithm source calls
  * that header's functions instead, so that the code that is tested step by step is the code that
- * ships.
+ * ships. BATON_CHECK is short for the backend that ships, baton/check.h.
  *
  * Write your own lock with it:
  *
@@ -102,6 +102,9 @@ static inline void baton_place_init(baton_place *place)
     atomic_init(&place->sleepers, 0);
 }
 
+#if defined(BATON_CHECK) && !defined(BATON_REG_BACKEND)
+#define BATON_REG_BACKEND <baton/check.h>
+#endif
 #ifdef BATON_REG_BACKEND
 #include BATON_REG_BACKEND
 #else

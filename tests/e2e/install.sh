@@ -38,7 +38,7 @@ check 'nothing is exported without a version' test -z \
     "$(nm -D --defined-only "$library_path/libbaton.so" | grep -v '@@BATON_0$\| A BATON_0$')"
 check 'soname' grep -q 'libbaton.so.0' <(readelf -d "$library_path/libbaton.so")
 check 'the command is installed and runs' "$(find "$scratch/root" -path '*/bin/baton')" --version
-for page in baton.1 baton-bench.1 baton-locks.1 libbaton.3; do
+for page in baton.1 baton-bench.1 baton-check.1 baton-locks.1 libbaton.3; do
     check "manual page $page" test -s "$(find "$scratch/root" -name "$page*" -print -quit)"
 done
 finish
