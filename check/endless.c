@@ -12,12 +12,12 @@
  * path through configurations in which the process is trying, counting the sections that end while
  * all others rest.
  */
+#include "chance.h"
 #include "explore.h"
 #include "store.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* One move in the graph. */
 typedef struct edge {
@@ -40,13 +40,6 @@ typedef struct graph {
     uint64_t edges, edge_room;
 } graph;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void describe(const scope *plan, const config *c, node *n)
 {
     for (uint32_t p = plan->start; p < plan->processes; p++) {
@@ -67,7 +60,7 @@ static void add_edge(graph *g, edge e)
 }
 
 /* Everything that can be reached. Returns NULL, or why that could not be done. */
-static const char *draw(const scope *plan, uint64_t limit, graph *g, on_progress *progress)
+static const char *draw_graph(const scope *plan, uint64_t limit, graph *g, on_progress *progress)
 {
     static config here;
     static config next;
@@ -250,8 +243,8 @@ endless explore_endless(const scope *given, uint64_t limit, on_progress *progres
     plan.watched = 0;
     endless r = {.ending = EXHAUSTED};
     graph g = {.edge = must_alloc(NULL, sizeof(edge)), .edge_room = 1};
-    double start = now();
-    r.trouble = draw(&plan, limit, &g, progress);
+    double start = seconds_now();
+    r.trouble = draw_graph(&plan, limit, &g, progress);
     r.states = g.nodes;
     if (r.trouble != NULL) {
         r.ending = strcmp(r.trouble, "stopped at the limit") == 0 ? LIMIT : IMPOSSIBLE;
@@ -282,6 +275,6 @@ endless explore_endless(const scope *given, uint64_t limit, on_progress *progres
     }
     free(g.node);
     free(g.edge);
-    r.seconds = now() - start;
+    r.seconds = seconds_now() - start;
     return r;
 }

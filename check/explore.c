@@ -8,18 +8,11 @@
  * process that waits is therefore blocked until a look can succeed.
  */
 #include "explore.h"
+#include "chance.h"
 #include "store.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 const char *property_of(finding found, const char **detail)
 {
@@ -132,7 +125,7 @@ static result explore_once(const scope *plan, uint64_t limit, on_progress *progr
 {
     static config here;
     result r = {.ending = EXHAUSTED};
-    double start = now();
+    double start = seconds_now();
     r.trouble = begin(plan, &here);
     if (r.trouble != NULL) {
         r.ending = IMPOSSIBLE;
@@ -171,7 +164,7 @@ static result explore_once(const scope *plan, uint64_t limit, on_progress *progr
             progress(plan, store_count(s.seen), r.moves);
     }
     r.states = store_count(s.seen);
-    r.seconds = now() - start;
+    r.seconds = seconds_now() - start;
     store_free(s.seen);
     free(s.origins);
     return r;
@@ -192,14 +185,6 @@ result explore(const scope *given, uint64_t limit, on_progress *progress)
 
 /* ---- at random ---- */
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ULL); /* splitmix64 */
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
-
 enum { LONGEST_RUN = 100000 };
 
 /* One run; FINE at its end, or what went wrong. r->run holds its steps. */
@@ -207,7 +192,7 @@ static finding run_once(const scope *plan, const config *first, uint64_t *random
 {
     static config now_at;
     static config next;
-    memcpy(&now_at, first, sizeof now_at);
+    config_copy(&now_at, first);
     r->run_length = 0;
     while (r->run_length < LONGEST_RUN) {
         if (is_deadlocked(&now_at)) {
@@ -224,7 +209,7 @@ static finding run_once(const scope *plan, const config *first, uint64_t *random
         }
         finding found = NO_MOVE;
         while (count > 0 && found == NO_MOVE) {
-            uint32_t pick = (uint32_t)(next_random(random) % count);
+            uint32_t pick = (uint32_t)(draw(random) % count);
             step s = can[pick];
             can[pick] = can[--count];
             found = move(&now_at, s.process, s.choice, &next, &r->figures);
@@ -236,7 +221,7 @@ static finding run_once(const scope *plan, const config *first, uint64_t *random
             return FINE; /* the end */
         if (found != FINE)
             return found;
-        memcpy(&now_at, &next, offsetof(config, message) + next.messages * sizeof(message));
+        config_copy(&now_at, &next);
     }
     return FINE;
 }
@@ -247,7 +232,7 @@ result explore_randomly(const scope *given, uint64_t seed, uint64_t runs, on_pro
     scope plan = *given;
     plan.fences = plan.c11;
     result r = {.ending = LIMIT};
-    double start = now();
+    double start = seconds_now();
     r.trouble = begin(&plan, &first);
     if (r.trouble != NULL) {
         r.ending = IMPOSSIBLE;
@@ -270,6 +255,6 @@ result explore_randomly(const scope *given, uint64_t seed, uint64_t runs, on_pro
         if (progress != NULL && (i & 0xff) == 0)
             progress(&plan, i, r.moves);
     }
-    r.seconds = now() - start;
+    r.seconds = seconds_now() - start;
     return r;
 }

@@ -92,6 +92,9 @@ typedef struct figures {
 
 enum { METER_FULL = 50, UNBOUNDED = METER_FULL };
 
+/* Copies no more messages than there are. */
+void config_copy(config *to, const config *from);
+
 void model_begin(const scope *plan, config *first);
 /* How many moves process p has: one in sc, one per message it may read or place in c11. */
 uint32_t moves_of(const config *c, uint32_t p);
@@ -102,11 +105,11 @@ bool is_blocked(const config *c, uint32_t p);
 /* Whether it is in its remainder: nothing obliges it to move. */
 bool is_resting(const config *c, uint32_t p);
 bool is_deadlocked(const config *c);
-/* The value that process p's move reads or writes at the register of its point, for people. */
+/* The newest value of a register, which in c11 not everybody has to see. */
 baton_word newest_value(const config *c, uint32_t reg);
 uint32_t lock_of(const config *c, uint32_t p);
-/* c11: what the access at the point answers if that choice is made. */
-baton_word answer_c11(const config *c, uint32_t p, const point *at, uint32_t choice);
+/* What the access at the point answers if that choice is made. */
+baton_word memory_answer(const config *c, uint32_t p, const point *at, uint32_t choice);
 
 /* A configuration as a string of bytes, equal if and only if the configurations are. */
 size_t pack(const config *c, uint8_t bytes[MOST_PACKED]);

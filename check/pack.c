@@ -3,6 +3,7 @@
  * once and named by its number.
  */
 #include "explore.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,19 +40,11 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t count)
     return hash ^ (hash >> 29);
 }
 
-static void out_of_memory(void)
-{
-    fputs("baton-check: out of memory\n", stderr);
-    exit(1);
-}
-
 static void widen_slots(void)
 {
     views.slots = views.slots == 0 ? 1024 : 4 * views.slots;
     free(views.slot);
-    views.slot = calloc(views.slots, sizeof *views.slot);
-    if (views.slot == NULL)
-        out_of_memory();
+    views.slot = must_zero(views.slots, sizeof *views.slot);
     for (uint32_t v = 0; v < views.count; v++) {
         uint64_t i = hash_bytes(views.all + (size_t)v * views.width, views.width);
         while (views.slot[i & (views.slots - 1)] != 0)
@@ -70,9 +63,7 @@ static uint32_t view_number(const uint8_t *v)
         if (*slot == 0) {
             if (views.count == views.room) {
                 views.room = views.room == 0 ? 1024 : 2 * views.room;
-                views.all = realloc(views.all, (size_t)views.room * views.width);
-                if (views.all == NULL)
-                    out_of_memory();
+                views.all = must_alloc(views.all, (size_t)views.room * views.width);
             }
             memcpy(views.all + (size_t)views.count * views.width, v, views.width);
             *slot = ++views.count;

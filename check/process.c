@@ -4,6 +4,7 @@
  */
 #include "process.h"
 #include "source.h"
+#include "store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,12 +66,7 @@ static struct {
 static void *grown(void *array, uint32_t *room, size_t each)
 {
     *room = *room == 0 ? 64 : 2 * *room;
-    array = realloc(array, *room * each);
-    if (array == NULL) {
-        fputs("baton-check: out of memory\n", stderr);
-        exit(1);
-    }
-    return array;
+    return must_alloc(array, *room * each);
 }
 
 /* ---- own memory ---- */
@@ -474,8 +470,8 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
     x.processes = processes;
     x.bytes = (subject->bytes + BATON_CACHE_LINE - 1) / BATON_CACHE_LINE * BATON_CACHE_LINE;
     x.arena = aligned_alloc(BATON_CACHE_LINE, x.bytes);
-    x.reg_of_word = calloc(x.bytes / sizeof(baton_word), sizeof *x.reg_of_word);
-    if (x.arena == NULL || x.reg_of_word == NULL)
+    x.reg_of_word = must_zero(x.bytes / sizeof(baton_word), sizeof *x.reg_of_word);
+    if (x.arena == NULL)
         return "out of memory";
     memset(x.arena, 0, x.bytes);
     source_names_restart();

@@ -7,28 +7,13 @@
  *
  * This shows waits that happen, not the worst that can; it must never show one above the bound.
  */
+#include "chance.h"
 #include "explore.h"
 
 #include <string.h>
-#include <time.h>
 
 /* In ticks: c is so much longer than l that sections and steps can be read off a sum. */
 enum { L = 100, C = 1000000, INSTANT = 1, STEPS_PER_RUN = 2000 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ULL); /* splitmix64 */
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
 
 /* Percent of the time that each kind of thing takes as long as it may; drawn anew for each run. */
 typedef struct temper {
@@ -91,7 +76,7 @@ static uint64_t run_in_time(const scope *plan, const config *first, uint64_t *ra
                 .long_rests = (uint32_t)(draw(random) % 101)};
     clocks k = {0};
     uint64_t longest = 0;
-    memcpy(&here, first, sizeof here);
+    config_copy(&here, first);
     for (uint32_t p = plan->start; p < plan->processes; p++) {
         t.slow_steps[p] = (uint32_t)(draw(random) % 5) * 25;
         k.next[p] = duration(&here, p, &t, random);
@@ -122,7 +107,7 @@ static uint64_t run_in_time(const scope *plan, const config *first, uint64_t *ra
             if (time - k.tried[p] > longest)
                 longest = time - k.tried[p];
         }
-        memcpy(&here, &next, offsetof(config, message));
+        config_copy(&here, &next);
         k.next[p] = time + duration(&here, p, &t, random);
         update_blocked(plan, &here, &k, time, &t, random);
     }
@@ -134,7 +119,7 @@ timed explore_timed(const scope *given, uint64_t seed, uint64_t runs, on_progres
     static config first;
     scope plan = *given;
     timed out = {0};
-    double start = now();
+    double start = seconds_now();
     uint64_t longest = 0;
     plan.c11 = false;
     plan.passages = 0;
@@ -155,6 +140,6 @@ timed explore_timed(const scope *given, uint64_t seed, uint64_t runs, on_progres
     }
     out.sections = (uint32_t)(longest / C);
     out.steps = (uint32_t)((longest % C + L - 1) / L); /* instants round up to a step */
-    out.seconds = now() - start;
+    out.seconds = seconds_now() - start;
     return out;
 }

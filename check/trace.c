@@ -83,16 +83,6 @@ static void describe_access(line *l, const point *at, const config *before, cons
         source_text(at->at.file, at->at.line));
 }
 
-/* What the access answers. */
-static baton_word answer_of(const point *at, const config *before, const scope *plan, uint32_t p,
-                            uint32_t choice)
-{
-    if (plan->c11)
-        return answer_c11(before, p, at, choice);
-    baton_word old = newest_value(before, at->reg);
-    return at->act == ACT_CAS ? old == at->expect : old;
-}
-
 static void describe_phase(line *l, phase before, phase after)
 {
     if (after == INSIDE)
@@ -156,13 +146,13 @@ static const char *walk(const trace *t, line_printer *print, void *context, conf
             say(l.what, "leaves the critical section");
         else
             describe_access(&l, point_at(from), end, &next,
-                            answer_of(point_at(from), end, &plan, p, choice));
+                            memory_answer(end, p, point_at(from), choice));
         if (from != 0 && is_blocked(&next, p) && plan.park)
             say(l.what, "  sleeps");
         describe_phase(&l, before, (phase)next.process[p].phase);
         if (print != NULL)
             print(&l, i + 1, context);
-        memcpy(end, &next, offsetof(config, message) + next.messages * sizeof(message));
+        config_copy(end, &next);
     }
     return NULL;
 }
