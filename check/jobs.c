@@ -183,6 +183,33 @@ static void json_count(json *j, const char *key, uint32_t value)
         json_integer(j, key, value);
 }
 
+/* "3 2 1": at most so many at once at levels 1, 2, 3, or at nodes 1, 2, 3. */
+static void json_winners(json *to, const char *key, const uint8_t winners[32])
+{
+    char text[128] = "";
+    int last = 31;
+    while (last > 0 && winners[last] == 0)
+        last--;
+    for (int i = 1; i <= last; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u", i == 1 ? "" : " ",
+                 winners[i]);
+    json_string(to, key, text);
+}
+
+/* What `violated: null` stands for. */
+static void json_checked(json *to, const baton_check_subject *s)
+{
+    json_open(to, "checked", '[');
+    json_string(to, NULL, "mutual exclusion");
+    json_string(to, NULL, "deadlock freedom");
+    json_string(to, NULL, "memory safety");
+    if (s->fifo)
+        json_string(to, NULL, "FIFO");
+    if (s->wait_free_exit)
+        json_string(to, NULL, "wait-free exit");
+    json_close(to, ']');
+}
+
 static void report_fields(json *to, const job *j, const report *r)
 {
     json_string(to, "lock", j->plan.subject->name);
@@ -193,6 +220,7 @@ static void report_fields(json *to, const job *j, const report *r)
         json_integer(to, "configurations", r->endless.states);
         json_bool(to, "lockout_free", r->endless.ending == EXHAUSTED);
         json_count(to, "worst_wait", r->endless.worst_wait);
+        json_real(to, "seconds", r->endless.seconds);
         return;
     }
     if (j->timed) {
@@ -208,6 +236,7 @@ static void report_fields(json *to, const job *j, const report *r)
     json_string(to, "memory", j->plan.c11 ? "c11" : "sc");
     json_string(to, "waiting", j->plan.park ? "park" : "spin");
     json_string(to, "ending", how_it_ended(e));
+    json_checked(to, j->plan.subject);
     if (e->property != NULL) {
         json_string(to, "violated", e->property);
         json_integer(to, "steps_to_violation", e->run_length);
@@ -221,6 +250,8 @@ static void report_fields(json *to, const job *j, const report *r)
     json_integer(to, "entry_steps", e->figures.entry_steps);
     json_integer(to, "exit_steps", e->figures.exit_steps);
     json_bool(to, "exit_waits", e->figures.exit_waits);
+    json_winners(to, "winners", e->figures.winners);
+    json_winners(to, "winners_until_lost", e->figures.holders);
     if (j->figures) {
         json_count(to, "rmr_cc_thesis", r->remote.thesis);
         json_count(to, "rmr_cc_standard", r->remote.standard);
@@ -339,7 +370,7 @@ static void print_row(const job *j, const report *r)
     if (j->endless)
         snprintf(bound, sizeof bound, "%u x inf", j->plan.processes);
     else
-        snprintf(bound, sizeof bound, "%u x %u", j->plan.processes - j->plan.start,
+        snprintf(bound, sizeof bound, "%u%s x %u", j->plan.processes, j->plan.start > 0 ? "-1" : "",
                  j->plan.passages);
     printf("%-15s %-8s %-6s %-7s ", j->plan.subject->name, bound, j->plan.c11 ? "c11" : "sc",
            j->plan.park ? "park" : "spin");

@@ -39,6 +39,8 @@ static void help(void)
         "      --park          who waits sleeps, and must be woken (with sc)\n"
         "      --figures       also count remote references per passage\n"
         "      --endless       instead: can a process starve, and how long can it wait?\n"
+        "      --timed SEED    instead: random runs in time; the longest wait in sections and "
+        "steps\n"
         "      --random SEED   instead of everything: random runs from this seed on\n"
         "      --runs N        how many random or timed runs (10000)\n"
         "      --limit N       give up after N configurations (%d)\n"

@@ -1,5 +1,6 @@
 /*
- * Memory: what an access to a register does and answers, under either model. Knows nothing of locks.
+ * Memory: what an access to a register does and answers, under either model. Knows nothing of
+ * locks.
  */
 #include "memory.h"
 

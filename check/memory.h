@@ -1,6 +1,6 @@
 /*
- * Memory of a configuration: accesses to registers under sc or c11. model.c uses it; see docs/check.md
- * for what c11 means here.
+ * Memory of a configuration: accesses to registers under sc or c11. model.c uses it; see
+ * docs/check.md for what c11 means here.
  */
 #ifndef BATON_CHECK_MEMORY_H
 #define BATON_CHECK_MEMORY_H

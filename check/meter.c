@@ -1,6 +1,6 @@
 /*
- * Remote references of the watched process: what its caches would hold, and what it pays. Three ways
- * to count, see docs/check.md.
+ * Remote references of the watched process: what its caches would hold, and what it pays. Three
+ * ways to count, see docs/check.md.
  */
 #include "meter.h"
 

@@ -24,6 +24,33 @@ uint32_t lock_of(const config *c, uint32_t p)
     return (p + c->process[p].passage) % locks;
 }
 
+/* What a process has won when it is inside: the same each time. */
+static uint32_t all_won[MOST_PROCESSES];
+
+/* Counts who has won where. */
+static void count_winners(const config *c, figures *f)
+{
+    uint8_t winners[32] = {0};
+    uint8_t holders[32] = {0};
+    for (uint32_t p = 0; p < the.processes; p++) {
+        const standing *s = &c->process[p];
+        uint32_t won = s->phase == DONE ? 0 : all_won[p];
+        uint32_t kept = won;
+        if (s->phase == TRYING)
+            won = kept = point_at(s->at)->won;
+        else if (s->phase == LEAVING)
+            kept &= ~point_at(s->at)->lost;
+        for (uint32_t where = 0; won >> where != 0; where++) {
+            winners[where] = (uint8_t)(winners[where] + (won >> where & 1));
+            holders[where] = (uint8_t)(holders[where] + (kept >> where & 1));
+        }
+    }
+    for (uint32_t where = 0; where < 32; where++) {
+        f->winners[where] = winners[where] > f->winners[where] ? winners[where] : f->winners[where];
+        f->holders[where] = holders[where] > f->holders[where] ? holders[where] : f->holders[where];
+    }
+}
+
 static finding come_to(config *c, uint32_t p, point_id to, figures *f);
 
 static finding enter_section(config *c, uint32_t p, const point *end, figures *f)
@@ -48,6 +75,7 @@ static finding enter_section(config *c, uint32_t p, const point *end, figures *f
         if (c->process[q].rank > me->rank)
             c->process[q].rank--;
     me->rank = 0;
+    all_won[p] = end->won;
     me->phase = INSIDE;
     me->own = (uint16_t)end->memory;
     me->at = 0;
@@ -227,6 +255,8 @@ finding move(const config *from, uint32_t p, uint32_t choice, config *to, figure
     if (the.watched != 0 && at->await != 0 && point_at(next)->await == 0)
         meter_look(to, p, at, true, f);
     finding found = come_to(to, p, next, f);
+    if (point_at(next)->won != 0)
+        count_winners(to, f);
     if (the.c11)
         memory_forget(to);
     return found;

@@ -88,6 +88,11 @@ typedef struct figures {
     uint32_t thesis, standard,
         dsm; /* remote references per passage; UNBOUNDED if no end was seen */
     bool exit_waits;
+    /*
+     * Most processes that have won at a level or node: until they are out, and until they lose it.
+     */
+    uint8_t winners[32];
+    uint8_t holders[32];
 } figures;
 
 enum { METER_FULL = 50, UNBOUNDED = METER_FULL };

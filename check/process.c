@@ -56,6 +56,7 @@ static struct {
     uint32_t answers, given;
     uint16_t steps;
     bool doorway;
+    uint32_t won, lost;
     point_id await;
     point next; /* what it asked for when the answers ran out */
     given_up given_up;
@@ -194,6 +195,8 @@ static _Noreturn void ask(point what)
     what.steps = run.steps;
     what.doorway = run.doorway;
     what.await = run.await;
+    what.won = run.won;
+    what.lost = run.lost;
     run.next = what;
     longjmp(run.back, 1);
 }
@@ -321,6 +324,16 @@ void baton_check_again(void)
     ask((point){.act = ACT_AGAIN});
 }
 
+void baton_check_wins(uint32_t where)
+{
+    run.won |= 1U << (where % 32);
+}
+
+void baton_check_loses(uint32_t where)
+{
+    run.lost |= 1U << (where % 32);
+}
+
 void baton_check_doorway_ends(void)
 {
     run.doorway = true;
@@ -378,6 +391,7 @@ static point run_call(const struct root *of)
     run.steps = 0;
     run.doorway = false;
     run.await = 0;
+    run.won = run.lost = 0;
     run.running = true;
     if (setjmp(run.back) == 0) {
         bool entered = true;
@@ -387,8 +401,13 @@ static point run_call(const struct root *of)
             entered = x.subject->try(x.arena, of->lock, of->p);
         else
             x.subject->enter(x.arena, of->lock, of->p);
-        run.next =
-            (point){.act = ACT_END, .steps = run.steps, .doorway = run.doorway, .entered = entered};
+        run.next = (point){
+            .act = ACT_END,
+            .steps = run.steps,
+            .doorway = run.doorway,
+            .entered = entered,
+            .won = run.won,
+        };
         run.next.memory = save_memory();
     }
     run.running = false;

@@ -47,14 +47,15 @@ typedef struct point {
     baton_word expect; /* for cas */
     uint32_t place;    /* for await and wake: where processes sleep; 0 where waiting is spinning */
     place_in_source at;
-    const char *wrong; /* for ACT_WRONG: in words */
-    uint16_t steps;    /* accesses of this call before this point, failed looks not counted */
-    bool resting;      /* the first point of an entry: nothing has been done yet */
-    bool doorway;      /* the doorway ended between the last point and this one */
-    point_id await;    /* the await whose condition is being looked at, or 0 */
-    bool entered;      /* for ACT_END of an entry: false if it was a try that failed */
-    uint32_t memory;   /* for ACT_END: own memory afterwards, as for call_begin */
-    point_id parent;   /* and the answer that led here */
+    const char *wrong;  /* for ACT_WRONG: in words */
+    uint16_t steps;     /* accesses of this call before this point, failed looks not counted */
+    uint32_t won, lost; /* in this call so far, a bit for each level or node */
+    bool resting;       /* the first point of an entry: nothing has been done yet */
+    bool doorway;       /* the doorway ended between the last point and this one */
+    point_id await;     /* the await whose condition is being looked at, or 0 */
+    bool entered;       /* for ACT_END of an entry: false if it was a try that failed */
+    uint32_t memory;    /* for ACT_END: own memory afterwards, as for call_begin */
+    point_id parent;    /* and the answer that led here */
     baton_word answer;
     point_id first_child;
     point_id next_sibling;

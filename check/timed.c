@@ -3,7 +3,7 @@
  * each at most c, and a number of steps, each at most l. Here every process has a clock: a step
  * takes l or next to nothing, a section c or next to nothing, a rest nothing or a while, as an
  * adversary draws. A process whose condition does not hold looks again and again; when it comes to
- * hold, the process may have to finish a look that fails, at most n reads, before one succeeds.
+ * hold, the process may have one read of a look that fails before it, and then looks once more.
  *
  * This shows waits that happen, not the worst that can; it must never show one above the bound.
  */
@@ -59,7 +59,7 @@ static void update_blocked(const scope *plan, const config *c, clocks *k, uint64
     for (uint32_t p = plan->start; p < plan->processes; p++) {
         bool blocked = is_blocked(c, p);
         if (k->blocked[p] && !blocked) {
-            uint64_t last_look = perhaps(random, t->slow_steps[p]) ? plan->processes * L : INSTANT;
+            uint64_t last_look = perhaps(random, t->slow_steps[p]) ? L : INSTANT;
             k->next[p] = time + last_look + duration(c, p, t, random);
         }
         k->blocked[p] = blocked;

@@ -42,6 +42,8 @@ void baton_check_wake(baton_waiting waiting, const baton_place *place, uint32_t 
 void baton_check_await_ends(void);
 void baton_check_doorway_ends(void);
 void baton_check_again(void);
+void baton_check_wins(uint32_t where);
+void baton_check_loses(uint32_t where);
 void baton_check_give_up(const void *object, size_t bytes);
 void baton_check_take(const void *object);
 
@@ -57,6 +59,8 @@ void baton_check_take(const void *object);
 #define baton_deref(base, ref)             baton_check_deref(base, ref, __FILE__, __LINE__)
 #define baton_doorway_ends()               baton_check_doorway_ends()
 #define baton_again()                      baton_check_again()
+#define baton_wins(where)                  baton_check_wins(where)
+#define baton_loses(where)                 baton_check_loses(where)
 #define baton_give_up(object)              baton_check_give_up(object, sizeof *(object))
 #define baton_take(object)                 baton_check_take(object)
 

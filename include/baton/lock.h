@@ -254,11 +254,11 @@ typedef struct baton_algorithm {
     const char *instructions; /* what it needs beyond reads and writes */
     /*
      * How many critical sections of others a waiting process may see, if every process takes its
-     * next step within a short time: the factor of a section's length in the paper's bound. Those
-     * that count as 0 are counted from the end of the doorway.
+     * next step within a short time: the factor of a section's length in the paper's bound. N is n
+     * rounded up to a power of two.
      */
     const char *bypass;
-    const char *space; /* registers for L locks and n participants; N is n up to a power of two */
+    const char *space;          /* registers for L locks and n participants */
     uint32_t most_participants; /* 0: as many as memory holds */
     bool fifo;                  /* entries in the order in which doorways were finished */
     bool lockout_free;          /* every process that tries enters */

@@ -134,6 +134,19 @@ static inline void baton_doorway_ends(void)
 }
 
 /*
+ * Says that the calling process has won at a level or node of the lock, or no longer counts there.
+ */
+static inline void baton_wins(uint32_t where)
+{
+    (void)where;
+}
+
+static inline void baton_loses(uint32_t where)
+{
+    (void)where;
+}
+
+/*
  * Says that the calling process will not touch the object again unless it takes it, and takes it.
  */
 static inline void baton_give_up(const void *object)
@@ -294,6 +307,8 @@ static inline void baton_wake_all(baton_waiting waiting, baton_place *place)
 #define reg_await     baton_reg_await
 #define doorway_ends  baton_doorway_ends
 #define again         baton_again
+#define wins          baton_wins
+#define loses         baton_loses
 #define give_up       baton_give_up
 #define take          baton_take
 #define wake_one      baton_wake_one

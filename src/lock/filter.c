@@ -89,6 +89,7 @@ void baton_filter_enter(baton_filter *lock, uint32_t i)
         come_to_level(lock, i, k);
         reg_await(lock->waiting, &lock->place,
                   reg_read(turn(lock, k), seq_cst) != i || all_below(lock, i, k));
+        wins(k);
     }
 }
 
@@ -106,6 +107,7 @@ void baton_filter_fme1_enter(baton_filter *lock, uint32_t i)
         come_to_level(lock, i, k);
         reg_await(lock->waiting, &lock->place,
                   reg_read(turn(lock, k), seq_cst) != i || none_near(lock, i, k));
+        wins(k);
     }
 }
 
@@ -125,7 +127,9 @@ void baton_filter_fme2_enter(baton_filter *lock, uint32_t i)
 void baton_filter_fme2_exit(baton_filter *lock, uint32_t i)
 {
     expect_winner(lock, i);
-    for (uint32_t k = lock->processes - 1; k >= 1; k--) /* downwards: erratum 2 */
-        reg_write(turn(lock, k), i, seq_cst);           /* who waited at level k goes on */
+    for (uint32_t k = lock->processes - 1; k >= 1; k--) { /* downwards: erratum 2 */
+        reg_write(turn(lock, k), i, seq_cst);             /* who waited at level k goes on */
+        loses(k);
+    }
     leave_levels(lock, i);
 }

@@ -84,6 +84,7 @@ void baton_tournament_enter(baton_tournament *lock, uint32_t i)
         wake_all(lock->waiting, &lock->place); /* the write to turn may let the other side on */
         reg_await(lock->waiting, &lock->place,
                   reg_read(turn, seq_cst) != role(i, k) || opponents_below(lock, i, k));
+        wins(comp(lock->levels, i, k));
     }
 }
 
@@ -128,6 +129,7 @@ void baton_tournament_fme_enter(baton_tournament_fme *lock, uint32_t i)
         wake_all(lock->waiting, &lock->place); /* the write to turn may let the other side on */
         reg_await(lock->waiting, &lock->place,
                   reg_read(turn, seq_cst) != role(i, k) || reg_read(rival, seq_cst) == 0);
+        wins(comp(lock->levels, i, k));
     }
 }
 
@@ -139,7 +141,9 @@ void baton_tournament_fme_exit(baton_tournament_fme *lock, uint32_t i)
      * comp(i, k-1), the flags that the entry set, and root first: erratum 1. A flag further down
      * keeps the other processes of its subtree from the flags above it, which are still mine.
      */
-    for (uint32_t k = lock->levels; k >= 1; k--)
+    for (uint32_t k = lock->levels; k >= 1; k--) {
         reg_write(fme_flag(lock, comp(lock->levels, i, k - 1)), 0, release);
+        loses(comp(lock->levels, i, k));
+    }
     wake_all(lock->waiting, &lock->place);
 }
