@@ -16,7 +16,8 @@
  * If the exit saw no successor and the successor saw no UNLOCKED, it would wait for ever. 7 and 8
  * are seq_cst. On the side of the exit the paper's line 12 comes first, since it settles the usual
  * case: if T is still mine there is no successor, and nothing to order. Only if it is not does the
- * exit need its fence, and then line 11 is read behind it.
+ * exit need its fence, and then line 11 is read behind it. Line 13 may be relaxed: of two
+ * read-modify-writes on one register one comes first, at any order.
  */
 #include "room.h"
 
@@ -88,7 +89,7 @@ void baton_dt1_exit(baton_dt1 *lock, baton_dt1_participant *me)
         reg_fence(seq_cst); /*     10 before 11 */
     }
     baton_word next = reg_read(&mynode->next, acquire);                     /* 11 */
-    if (next != 0 && reg_cas(&mynode->status, UNLOCKED, LOCKED, seq_cst)) { /* 13 */
+    if (next != 0 && reg_cas(&mynode->status, UNLOCKED, LOCKED, relaxed)) { /* 13 */
         baton_dt1_node *succ = baton_deref(lock, next);                     /* 14 */
         take(succ);
         reg_write(&succ->locked, 0, release); /* 15 */

@@ -15,7 +15,8 @@
  *   entry      7 pred.next := me         9 CAS(pred.status, pred.pid, 0)
  *
  * p and not a mere UNLOCKED: a slow p between 12 and 13 may find that its node has gone to another
- * process already, and then its CAS must fail.
+ * process already, and then its CAS must fail. That CAS may be relaxed: what line 12 acquired is
+ * enough to see that the node has a new owner.
  *
  * Two steps are shorter than printed. `next` refers to the successor's participant at once, not to
  * its node and from there by `local` (line 3) to its participant: one remote reference less. And a
@@ -79,7 +80,7 @@ void baton_dt2_exit(baton_dt2 *lock, baton_dt2_participant *me)
     me->node = me->pred;                                                 /* 15 */
     reg_write(&mynode->status, me->number, seq_cst);                     /* 11 */
     baton_word next = reg_read(&mynode->next, seq_cst);                  /* 12: 11 before 12 */
-    if (next != 0 && reg_cas(&mynode->status, me->number, 0, seq_cst)) { /* 13 */
+    if (next != 0 && reg_cas(&mynode->status, me->number, 0, relaxed)) { /* 13 */
         baton_dt2_participant *succ = baton_deref(lock, next);
         reg_write(&succ->locked, 0, release); /* 14 */
         wake_one(lock->waiting, &succ->place);

@@ -7,9 +7,10 @@
  *   flag(i)   0 in the remainder, else the level at which process i competes or which it has won
  *   turn(k)   who came last to level k: that one waits
  *
- * The writes and looks of the entry are seq_cst for the same reason as in peterson.c, level by
- * level. FME1 and FME2 differ from the original in one line each: FME1 in what it waits for, FME2
- * in what it does on exit.
+ * In the entry, the writes and the looks at flags are seq_cst and the look at turn acquires, for
+ * the same reason as in peterson.c, level by level. FME1 and FME2 differ from the original in one
+ * line each: FME1 in what it waits for, FME2 in what it does on exit. (The paper's listings have no
+ * line numbers.)
  */
 #include "room.h"
 
@@ -88,7 +89,7 @@ void baton_filter_enter(baton_filter *lock, uint32_t i)
     for (uint32_t k = 1; k < lock->processes; k++) {
         come_to_level(lock, i, k);
         reg_await(lock->waiting, &lock->place,
-                  reg_read(turn(lock, k), seq_cst) != i || all_below(lock, i, k));
+                  reg_read(turn(lock, k), acquire) != i || all_below(lock, i, k));
         wins(k);
     }
 }
@@ -106,7 +107,7 @@ void baton_filter_fme1_enter(baton_filter *lock, uint32_t i)
     for (uint32_t k = 1; k < lock->processes; k++) {
         come_to_level(lock, i, k);
         reg_await(lock->waiting, &lock->place,
-                  reg_read(turn(lock, k), seq_cst) != i || none_near(lock, i, k));
+                  reg_read(turn(lock, k), acquire) != i || none_near(lock, i, k));
         wins(k);
     }
 }

@@ -2,9 +2,10 @@
  * Peterson's algorithm for two processes, from reads and writes alone.
  * lecture-10, Algorithm 21.
  *
- * Each process says that it wants to enter, then lets the other go first, then looks. All five
- * accesses are seq_cst: what counts is that of two processes that both wrote before they looked, at
- * least one sees the other's wish, and that both agree who wrote `priority` last.
+ * Each process says that it wants to enter, then lets the other go first, then looks. The two
+ * writes and the look at the other's wish are seq_cst: of two processes that both wrote before they
+ * looked, the one whose write to `priority` is the later must see the other's wish. To read a stale
+ * `priority` only makes a process look on; what lets it in, it acquires.
  */
 #include "room.h"
 
@@ -25,7 +26,7 @@ void baton_peterson_enter(baton_peterson *lock, uint32_t i)
     reg_write(&lock->priority, 1 - i, seq_cst); /* 2 */
     wake_all(lock->waiting, &lock->place);      /*    line 2 may let the other one in */
     reg_await(lock->waiting, &lock->place,      /* 3 */
-              reg_read(&lock->priority, seq_cst) == i ||
+              reg_read(&lock->priority, acquire) == i ||
                   reg_read(&lock->want[1 - i], seq_cst) == 0);
 }
 

@@ -10,8 +10,8 @@
  *       4     5     6     7        opposite(i, k)  the other child of comp(i, k)
  *      i=0   i=1   i=2   i=3
  *
- * The writes and looks of the entry are seq_cst for the same reason as in peterson.c, match by
- * match.
+ * In the entry, the writes and the looks at flags are seq_cst and the look at turn acquires, for
+ * the same reason as in peterson.c, match by match. (The paper's listings have no line numbers.)
  */
 #include "room.h"
 
@@ -83,7 +83,7 @@ void baton_tournament_enter(baton_tournament *lock, uint32_t i)
         reg_write(turn, role(i, k), seq_cst);
         wake_all(lock->waiting, &lock->place); /* the write to turn may let the other side on */
         reg_await(lock->waiting, &lock->place,
-                  reg_read(turn, seq_cst) != role(i, k) || opponents_below(lock, i, k));
+                  reg_read(turn, acquire) != role(i, k) || opponents_below(lock, i, k));
         wins(comp(lock->levels, i, k));
     }
 }
@@ -128,7 +128,7 @@ void baton_tournament_fme_enter(baton_tournament_fme *lock, uint32_t i)
         reg_write(turn, role(i, k), seq_cst);
         wake_all(lock->waiting, &lock->place); /* the write to turn may let the other side on */
         reg_await(lock->waiting, &lock->place,
-                  reg_read(turn, seq_cst) != role(i, k) || reg_read(rival, seq_cst) == 0);
+                  reg_read(turn, acquire) != role(i, k) || reg_read(rival, seq_cst) == 0);
         wins(comp(lock->levels, i, k));
     }
 }
