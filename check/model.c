@@ -40,7 +40,7 @@ static void count_winners(const config *c, figures *f)
             won = kept = point_at(s->at)->won;
         else if (s->phase == LEAVING)
             kept &= ~point_at(s->at)->lost;
-        for (uint32_t where = 0; won >> where != 0; where++) {
+        for (uint32_t where = 0; where < 32 && won >> where != 0; where++) {
             winners[where] = (uint8_t)(winners[where] + (won >> where & 1));
             holders[where] = (uint8_t)(holders[where] + (kept >> where & 1));
         }

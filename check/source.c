@@ -2,6 +2,7 @@
 #include "source.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,12 +183,15 @@ void source_name_owned(const char *plain, uint32_t owner, char *name, size_t byt
         snprintf(name, bytes, "%s", plain);
         return;
     }
-    const char *field = strncmp(plain, "node->", 6) == 0 ? plain + 6 : plain;
-    const char *number = strchr(field, '#');
+    bool of_node = strncmp(plain, "node->", 6) == 0;
+    char field[LINE];
+    snprintf(field, sizeof field, "%s", of_node ? plain + 6 : plain);
+    char *number = strchr(field, '#');
     unsigned count = number != NULL ? (unsigned)strtoul(number + 1, NULL, 10) : 0;
-    int length = (int)strcspn(field, "#");
-    if (field == plain)
-        snprintf(name, bytes, "p%u.%.*s", owner, length, field);
-    else /* two nodes each: q_p[0] and q_p[1] of the paper */
-        snprintf(name, bytes, "p%u[%u].%.*s", owner, count % 2, length, field);
+    if (number != NULL)
+        *number = '\0';
+    if (of_node) /* two nodes each: q_p[0] and q_p[1] of the paper */
+        snprintf(name, bytes, "p%u[%u].%s", owner, count % 2, field);
+    else
+        snprintf(name, bytes, "p%u.%s", owner, field);
 }
