@@ -72,9 +72,11 @@ static void *grown(void *array, uint32_t *room, size_t each)
 
 /* ---- own memory ---- */
 
+/* Each begins where any type may lie. */
 static size_t memory_bytes(void)
 {
-    return x.bytes + sizeof(given_up);
+    size_t most = _Alignof(max_align_t);
+    return (x.bytes + sizeof(given_up) + most - 1) / most * most;
 }
 
 static void load_memory(uint32_t memory)
