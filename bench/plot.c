@@ -21,13 +21,15 @@ static void quoted(FILE *out, const char *text)
 
 static void write_script(FILE *gnuplot, const contest *plan, const outcome *outcomes)
 {
-    fprintf(gnuplot,
-            "set terminal svg size 900,560 dynamic background rgb 'white' font 'sans,13'\n"
-            "set title 'Passages per second (median of %u rounds)' noenhanced\n"
-            "set key outside right noenhanced\nset grid\nset logscale y\n"
-            "set xlabel 'threads'\nset ylabel 'million passages/s'\n"
-            "set xrange [%g:%g]\nset xtics 1\n",
-            plan->rounds, plan->threads[0] - 0.5, plan->threads[plan->counts - 1] + 0.5);
+    fprintf(
+        gnuplot,
+        "set terminal svg size 900,560 dynamic background rgb 'white' font 'sans,13'\n"
+        "set title 'Passages per second (median of %u rounds)' noenhanced\n"
+        "set key outside right noenhanced\nset grid\nset logscale y\n"
+        "set xlabel 'threads (one: no work; more: %llu ns inside, %llu ns outside)' noenhanced\n"
+        "set ylabel 'million passages/s'\nset xrange [%g:%g]\nset xtics 1\n",
+        plan->rounds, (unsigned long long)plan->inside_ns, (unsigned long long)plan->outside_ns,
+        plan->threads[0] - 0.5, plan->threads[plan->counts - 1] + 0.5);
     if (plan->threads[plan->counts - 1] > 16)
         fputs("set xtics autofreq\n", gnuplot);
     for (size_t c = 0; c < plan->contenders; c++) {

@@ -226,7 +226,7 @@ const char *trace_print(const trace *t, FILE *out)
 
 /* ---- SVG ---- */
 
-enum { ROW = 20, LANE_WIDTH = 280, MARGIN = 40, SOURCE_WIDTH = 460 };
+enum { ROW = 20, LANE_WIDTH = 320, MARGIN = 40, SOURCE_WIDTH = 720 };
 
 static void escaped(FILE *out, const char *text)
 {
