@@ -73,7 +73,8 @@ static const char *draw_graph(const scope *plan, uint64_t limit, graph *g, on_pr
         processes_begin(plan->subject, plan->processes, plan->park ? BATON_PARK : BATON_SPIN);
     if (trouble != NULL)
         return trouble;
-    model_begin(plan, &here);
+    if (model_begin(plan, &here) != FINE)
+        return "the lock is broken; explore it with a bound to see how";
     pack_begin(plan);
     store *seen = store_new();
     store_add(seen, bytes, pack(&here, bytes), &fresh);
@@ -87,12 +88,22 @@ static const char *draw_graph(const scope *plan, uint64_t limit, graph *g, on_pr
         *n = (node){.first_edge = g->edges};
         unpack(store_get(seen, i), &here);
         describe(plan, &here, n);
+        if (is_deadlocked(&here))
+            trouble = "the lock is broken; explore it with a bound to see how";
         for (uint32_t p = plan->start; p < plan->processes; p++) {
             if (moves_of(&here, p) == 0 || is_blocked(&here, p))
                 continue;
             finding found = move(&here, p, 0, &next, &unused);
-            if (found == NO_MOVE)
-                continue;
+            if (found == NO_MOVE) {
+                /*
+                 * A look that others have spoilt on the way: the process moves, and is where it
+                 * was.
+                 */
+                config_copy(&next, &here);
+                if (!go_back_to_await(&next, p))
+                    continue;
+                found = FINE;
+            }
             if (found != FINE && found != EXIT_WAITS)
                 trouble = "the lock is broken; explore it with a bound to see how";
             bool leaves = here.process[p].phase == INSIDE;

@@ -40,11 +40,12 @@ const char *property_of(finding found, const char **detail)
     }
 }
 
-/* How each configuration was first reached, and in how many ways. */
+/* How each configuration was first reached, and where the moves from it stand in the list. */
 typedef struct origin {
     uint32_t from;
     step step;
-    double ways;
+    bool done; /* all processes have made their passages: the end of a run */
+    uint64_t first_move;
 } origin;
 
 static void remember_run(result *r, const origin *origins, uint32_t last, step final,
@@ -61,13 +62,13 @@ static void remember_run(result *r, const origin *origins, uint32_t last, step f
         r->run[--length] = origins[i].step;
 }
 
-static const char *begin(const scope *plan, config *first)
+static const char *begin(const scope *plan, config *first, finding *found)
 {
     const char *trouble =
         processes_begin(plan->subject, plan->processes, plan->park ? BATON_PARK : BATON_SPIN);
     if (trouble != NULL)
         return trouble;
-    model_begin(plan, first);
+    *found = model_begin(plan, first);
     pack_begin(plan);
     return NULL;
 }
@@ -78,95 +79,179 @@ void result_free(result *r)
     r->run = NULL;
 }
 
-/* All moves from configuration `number`. Returns FINE, or what ended the search. */
 typedef struct search {
     const scope *plan;
     store *seen;
     origin *origins;
     uint32_t room;
+    uint32_t *moves; /* where each move leads; those of one configuration stand together */
+    uint64_t move_count, move_room;
     result *result;
 } search;
 
+static void add_move(search *s, uint32_t to)
+{
+    if (s->move_count == s->move_room) {
+        s->move_room *= 2;
+        s->moves = must_alloc(s->moves, s->move_room * sizeof *s->moves);
+    }
+    s->moves[s->move_count++] = to;
+}
+
+/* Room for the origins of all that was seen, and one more. */
+static void make_room(search *s)
+{
+    while (store_count(s->seen) >= s->room) {
+        s->room *= 2;
+        s->origins = must_alloc(s->origins, s->room * sizeof *s->origins);
+    }
+}
+
+static bool all_done(const scope *plan, const config *c)
+{
+    for (uint32_t p = plan->start; p < plan->processes; p++)
+        if (c->process[p].phase != DONE)
+            return false;
+    return true;
+}
+
+/* All moves from configuration `number`. Returns FINE, or what ended the search. */
 static finding expand(search *s, uint32_t number, const config *here)
 {
     static config next;
     uint8_t bytes[MOST_PACKED];
-    bool moved = false;
+    s->origins[number].first_move = s->move_count;
+    s->origins[number].done = all_done(s->plan, here);
     for (uint32_t p = s->plan->start; p < s->plan->processes; p++) {
         uint32_t choices = moves_of(here, p);
         for (uint32_t choice = 0; choice < choices; choice++) {
+            step made = {(uint8_t)p, (uint8_t)choice};
             finding found = move(here, p, choice, &next, &s->result->figures);
             s->result->moves++;
             if (found == NO_MOVE)
                 continue;
             if (found != FINE) {
-                remember_run(s->result, s->origins, number, (step){(uint8_t)p, (uint8_t)choice},
-                             true);
+                remember_run(s->result, s->origins, number, made, true);
                 return found;
             }
-            moved = true;
             bool fresh;
             uint32_t to = store_add(s->seen, bytes, pack(&next, bytes), &fresh);
-            if (to >= s->room) {
-                s->room *= 2;
-                s->origins = must_alloc(s->origins, s->room * sizeof *s->origins);
-            }
+            make_room(s);
             if (fresh)
-                s->origins[to] = (origin){number, {(uint8_t)p, (uint8_t)choice}, 0};
-            s->origins[to].ways += s->origins[number].ways;
+                s->origins[to] = (origin){.from = number, .step = made};
+            add_move(s, to);
         }
     }
-    if (!moved)
-        s->result->executions += s->origins[number].ways;
+    return FINE;
+}
+
+/*
+ * How many complete runs there are: ways to each configuration, added up in an order in which every
+ * move leads forward. There is one, since a bounded run never comes back to where it was.
+ */
+static double count_runs(const search *s)
+{
+    uint32_t count = store_count(s->seen);
+    uint32_t *missing = must_zero(count, sizeof *missing); /* moves that lead here, not yet added */
+    uint32_t *order = must_alloc(NULL, ((size_t)count + 1) * sizeof *order);
+    double *ways = must_zero(count, sizeof *ways);
+    double runs = 0;
+    uint32_t ready = 1;
+    for (uint64_t m = 0; m < s->move_count; m++)
+        missing[s->moves[m]]++;
+    order[0] = 0;
+    ways[0] = 1;
+    for (uint32_t i = 0; i < ready; i++) {
+        uint32_t from = order[i];
+        if (s->origins[from].done)
+            runs += ways[from];
+        for (uint64_t m = s->origins[from].first_move; m < s->origins[from + 1].first_move; m++) {
+            uint32_t to = s->moves[m];
+            ways[to] += ways[from];
+            if (--missing[to] == 0)
+                order[ready++] = to;
+        }
+    }
+    free(missing);
+    free(order);
+    free(ways);
+    return runs;
+}
+
+/* What a finding means for the search. */
+static void conclude(result *r, finding found)
+{
+    if (found == TOO_LARGE) {
+        r->ending = IMPOSSIBLE;
+        r->trouble = "more messages, values or points than the model keeps";
+    } else if (found != FINE) {
+        r->ending = VIOLATION;
+        r->property = property_of(found, &r->detail);
+    }
+}
+
+/* The search proper. Returns NEEDS_FENCES if it must be made again, with what fences need. */
+static finding search_all(search *s, uint64_t limit, on_progress *progress)
+{
+    static config here;
+    result *r = s->result;
+    for (uint32_t i = 0; i < store_count(s->seen); i++) {
+        unpack(store_get(s->seen, i), &here);
+        if (is_deadlocked(&here)) {
+            r->ending = VIOLATION;
+            r->property = "deadlock freedom";
+            r->detail = "nobody can move any more";
+            remember_run(r, s->origins, i, (step){0, 0}, false);
+            return FINE;
+        }
+        finding found = expand(s, i, &here);
+        if (found == NEEDS_FENCES)
+            return found;
+        conclude(r, found);
+        if (found == FINE && store_count(s->seen) > limit)
+            r->ending = LIMIT;
+        if (r->ending != EXHAUSTED)
+            return FINE;
+        if (progress != NULL && (i & 0x3fff) == 0)
+            progress(s->plan, store_count(s->seen), r->moves);
+    }
+    s->origins[store_count(s->seen)].first_move = s->move_count;
+    if (s->plan->watched == 0) /* a watched search comes back to where it was when a look fails */
+        r->executions = count_runs(s);
     return FINE;
 }
 
 static result explore_once(const scope *plan, uint64_t limit, on_progress *progress, bool *fences)
 {
-    static config here;
+    static config first;
     result r = {.ending = EXHAUSTED};
     double start = seconds_now();
-    r.trouble = begin(plan, &here);
+    finding found;
+    r.trouble = begin(plan, &first, &found);
     if (r.trouble != NULL) {
         r.ending = IMPOSSIBLE;
         return r;
     }
-    search s = {.plan = plan, .seen = store_new(), .room = 1 << 12, .result = &r};
+    if (found == NEEDS_FENCES) {
+        *fences = true;
+        return r;
+    }
+    search s = {
+        .plan = plan, .seen = store_new(), .room = 1 << 12, .move_room = 1 << 12, .result = &r};
     s.origins = must_alloc(NULL, s.room * sizeof *s.origins);
+    s.moves = must_alloc(NULL, s.move_room * sizeof *s.moves);
+    s.origins[0] = (origin){0};
     uint8_t bytes[MOST_PACKED];
     bool fresh;
-    store_add(s.seen, bytes, pack(&here, bytes), &fresh);
-    s.origins[0] = (origin){.ways = 1};
-    for (uint32_t i = 0; i < store_count(s.seen) && r.ending == EXHAUSTED; i++) {
-        unpack(store_get(s.seen, i), &here);
-        if (is_deadlocked(&here)) {
-            r.ending = VIOLATION;
-            r.property = "deadlock freedom";
-            r.detail = "nobody can move any more";
-            remember_run(&r, s.origins, i, (step){0, 0}, false);
-            break;
-        }
-        finding found = expand(&s, i, &here);
-        if (found == NEEDS_FENCES) {
-            *fences = true;
-            break;
-        }
-        if (found == TOO_LARGE) {
-            r.ending = IMPOSSIBLE;
-            r.trouble = "more messages or values than the model keeps";
-        } else if (found != FINE) {
-            r.ending = VIOLATION;
-            r.property = property_of(found, &r.detail);
-        } else if (store_count(s.seen) > limit) {
-            r.ending = LIMIT;
-        }
-        if (progress != NULL && (i & 0x3fff) == 0)
-            progress(plan, store_count(s.seen), r.moves);
-    }
+    store_add(s.seen, bytes, pack(&first, bytes), &fresh);
+    conclude(&r, found);
+    if (r.ending == EXHAUSTED)
+        *fences = search_all(&s, limit, progress) == NEEDS_FENCES;
     r.states = store_count(s.seen);
     r.seconds = seconds_now() - start;
     store_free(s.seen);
     free(s.origins);
+    free(s.moves);
     return r;
 }
 
@@ -208,15 +293,19 @@ static finding run_once(const scope *plan, const config *first, uint64_t *random
                 can[count++] = (step){(uint8_t)p, (uint8_t)c};
         }
         finding found = NO_MOVE;
-        while (count > 0 && found == NO_MOVE) {
+        bool looked_in_vain = false;
+        while (count > 0 && found == NO_MOVE && !looked_in_vain) {
             uint32_t pick = (uint32_t)(draw(random) % count);
             step s = can[pick];
             can[pick] = can[--count];
             found = move(&now_at, s.process, s.choice, &next, &r->figures);
             r->moves++;
-            if (found != NO_MOVE)
+            looked_in_vain = found == NO_MOVE && go_back_to_await(&now_at, s.process);
+            if (found != NO_MOVE || looked_in_vain)
                 r->run[r->run_length++] = s;
         }
+        if (looked_in_vain)
+            continue;
         if (found == NO_MOVE)
             return FINE; /* the end */
         if (found != FINE)
@@ -233,24 +322,21 @@ result explore_randomly(const scope *given, uint64_t seed, uint64_t runs, on_pro
     plan.fences = plan.c11;
     result r = {.ending = LIMIT};
     double start = seconds_now();
-    r.trouble = begin(&plan, &first);
+    finding found;
+    r.trouble = begin(&plan, &first, &found);
     if (r.trouble != NULL) {
         r.ending = IMPOSSIBLE;
         return r;
     }
+    conclude(&r, found);
     r.run = must_alloc(NULL, (LONGEST_RUN + 1) * sizeof *r.run);
     for (uint64_t i = 0; i < runs && r.ending == LIMIT; i++) {
         uint64_t random = seed + i;
-        finding found = run_once(&plan, &first, &random, &r);
+        found = run_once(&plan, &first, &random, &r);
         if (r.property != NULL)
             r.ending = VIOLATION;
-        else if (found == TOO_LARGE) {
-            r.ending = IMPOSSIBLE;
-            r.trouble = "more messages or values than the model keeps";
-        } else if (found != FINE) {
-            r.ending = VIOLATION;
-            r.property = property_of(found, &r.detail);
-        }
+        else
+            conclude(&r, found);
         r.executions += 1;
         if (progress != NULL && (i & 0xff) == 0)
             progress(&plan, i, r.moves);

@@ -32,6 +32,10 @@ void job_run(const job *j, report *r, on_progress *progress)
         watching.watched = p + 1;
         watching.c11 = false;
         result watched = explore(&watching, j->limit, progress);
+        if (r->result.ending == EXHAUSTED && watched.ending != EXHAUSTED) {
+            r->result.ending = watched.ending; /* the figures are those of a part only */
+            r->result.trouble = watched.trouble;
+        }
         r->remote.thesis = larger(r->remote.thesis, watched.figures.thesis);
         r->remote.standard = larger(r->remote.standard, watched.figures.standard);
         r->remote.dsm = larger(r->remote.dsm, watched.figures.dsm);
@@ -44,6 +48,11 @@ static ending ending_of(const report *r)
     return r->endless.seconds > 0 ? r->endless.ending : r->result.ending;
 }
 
+bool report_impossible(const report *r)
+{
+    return ending_of(r) == IMPOSSIBLE;
+}
+
 bool report_broken(const job *j, const report *r)
 {
     if (j->timed)
@@ -51,7 +60,7 @@ bool report_broken(const job *j, const report *r)
     if (j->endless)
         return r->endless.ending == IMPOSSIBLE ||
                (r->endless.ending == VIOLATION && j->plan.subject->lockout_free);
-    return r->result.ending == VIOLATION || r->result.ending == IMPOSSIBLE;
+    return r->result.ending == VIOLATION;
 }
 
 bool report_limit(const report *r)
@@ -76,6 +85,8 @@ static void property_line(FILE *out, const result *r, const char *name, bool pro
         verdict = "VIOLATED";
     else if (!promised)
         verdict = "not promised";
+    else if (r->ending == IMPOSSIBLE)
+        verdict = "not checked";
     else if (r->ending == VIOLATION)
         verdict = "not seen to the end";
     else if (r->ending == LIMIT)
@@ -376,10 +387,13 @@ static void print_row(const job *j, const report *r)
            j->plan.park ? "park" : "spin");
     if (j->endless) {
         number_text(r->endless.worst_wait, one);
-        printf("%11llu %12s %11s %7.1f  %s, %s, worst wait %s\n",
-               (unsigned long long)r->endless.states, "-", "-", r->endless.seconds,
-               r->endless.trouble != NULL ? r->endless.trouble : "exhausted",
-               r->endless.ending == VIOLATION ? "can starve" : "lockout-free", one);
+        printf("%11llu %12s %11s %7.1f  ", (unsigned long long)r->endless.states, "-", "-",
+               r->endless.seconds);
+        if (r->endless.trouble != NULL)
+            printf("%s\n", r->endless.trouble);
+        else
+            printf("exhausted, %s, worst wait %s\n",
+                   r->endless.ending == VIOLATION ? "can starve" : "lockout-free", one);
         return;
     }
     const result *e = &r->result;
@@ -434,7 +448,7 @@ static int print_results(const options *o, board *b, const job *jobs, size_t cou
             print_row(&jobs[i], &b->report[i]);
             fflush(stdout);
         }
-        broken += report_broken(&jobs[i], &b->report[i]);
+        broken += report_broken(&jobs[i], &b->report[i]) || report_impossible(&b->report[i]);
         limited += report_limit(&b->report[i]);
     }
     if (o->json)

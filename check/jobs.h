@@ -35,6 +35,8 @@ void report_json(const job *j, const report *r, FILE *out);
 /* Whether a promise of the subject is broken; starving breaks one only if it was made. */
 bool report_broken(const job *j, const report *r);
 bool report_limit(const report *r);
+/* Whether it could not be explored at all, or not to its end for want of room. */
+bool report_impossible(const report *r);
 
 /* Everything, or the quick part of it. Returns the exit code. */
 int jobs_all(const options *o, const baton_check_subject *subjects, size_t count);

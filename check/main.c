@@ -10,7 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_FINE = 0, EXIT_VIOLATION = 1, EXIT_USAGE = 64, EXIT_LIMIT = 75, EXIT_IO = 74 };
+enum {
+    EXIT_FINE = 0,
+    EXIT_VIOLATION = 1,
+    EXIT_USAGE = 64,
+    EXIT_TROUBLE = 70,
+    EXIT_IO = 74,
+    EXIT_LIMIT = 75
+};
 
 static const char *program = "baton-check";
 
@@ -83,6 +90,17 @@ static int write_file(const char *name, const trace *t,
     return EXIT_IO;
 }
 
+/* Into the files that were asked for. */
+static int save_trace(const trace *t, const options *o)
+{
+    int error = 0;
+    if (o->svg != NULL)
+        error = write_file(o->svg, t, trace_svg);
+    if (o->trace != NULL && error == 0)
+        error = write_file(o->trace, t, trace_save);
+    return error;
+}
+
 static int show_trace(const trace *t, const options *o)
 {
     const char *trouble = trace_print(t, stdout);
@@ -90,12 +108,7 @@ static int show_trace(const trace *t, const options *o)
         fprintf(stderr, "%s: %s\n", program, trouble);
         return EXIT_USAGE;
     }
-    int error = 0;
-    if (o->svg != NULL)
-        error = write_file(o->svg, t, trace_svg);
-    if (o->trace != NULL && error == 0)
-        error = write_file(o->trace, t, trace_save);
-    return error;
+    return save_trace(t, o);
 }
 
 static int check_one(const options *o, const baton_check_subject *subject)
@@ -126,8 +139,7 @@ static int check_one(const options *o, const baton_check_subject *subject)
                    .length = r.result.run_length,
                    .property = r.result.property,
                    .detail = r.result.detail};
-        if (!o->json)
-            error = show_trace(&t, o);
+        error = o->json ? save_trace(&t, o) : show_trace(&t, o);
     }
     result_free(&r.result);
     if (error != 0)
@@ -183,9 +195,41 @@ static int check_named(const options *o, char **word, int words,
             return usage_error("no lock '%s' (--list lists them)", word[i]);
     for (int i = 0; i < words; i++) {
         int code = check_one(o, find(word[i], subjects, count));
-        worst = code > worst ? code : worst;
+        if (worst == EXIT_FINE || code == EXIT_VIOLATION)
+            worst = code; /* a broken promise matters more than anything else */
     }
     return worst;
+}
+
+/* What was printed must have got where it was meant to. */
+static int finish(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "%s: cannot write the output: %s\n", program, strerror(errno));
+    return EXIT_IO;
+}
+
+static int run(const options *o, int argc, char **argv, const baton_check_subject *subjects,
+               size_t count)
+{
+    if (o->help) {
+        help();
+        return EXIT_FINE;
+    }
+    if (o->list) {
+        for (size_t i = 0; i < count; i++)
+            puts(subjects[i].name);
+        return EXIT_FINE;
+    }
+    char **word = argv + o->words;
+    int words = argc - o->words;
+    if (o->all)
+        return words == 0 ? jobs_all(o, subjects, count) : usage_error("unexpected '%s'", word[0]);
+    if (words > 0 && strcmp(word[0], "replay") == 0)
+        return words == 2 ? replay(o, word[1], subjects, count)
+                          : usage_error("replay takes one file%s", "");
+    return check_named(o, word, words, subjects, count);
 }
 
 int baton_check_main(int argc, char **argv, const baton_check_subject *subjects, size_t count)
@@ -196,21 +240,5 @@ int baton_check_main(int argc, char **argv, const baton_check_subject *subjects,
     const char *trouble = options_parse(&o, argc, argv);
     if (trouble != NULL)
         return usage_error("%s", trouble);
-    if (o.help) {
-        help();
-        return EXIT_FINE;
-    }
-    if (o.list) {
-        for (size_t i = 0; i < count; i++)
-            puts(subjects[i].name);
-        return EXIT_FINE;
-    }
-    char **word = argv + o.words;
-    int words = argc - o.words;
-    if (o.all)
-        return words == 0 ? jobs_all(&o, subjects, count) : usage_error("unexpected '%s'", word[0]);
-    if (words > 0 && strcmp(word[0], "replay") == 0)
-        return words == 2 ? replay(&o, word[1], subjects, count)
-                          : usage_error("replay takes one file%s", "");
-    return check_named(&o, word, words, subjects, count);
+    return finish(run(&o, argc, argv, subjects, count));
 }

@@ -162,7 +162,8 @@ static void put(config *c, uint32_t p, uint32_t reg, uint32_t place, uint8_t val
     m->rmw = after != NULL;
     c->current[p][reg] = (uint8_t)place;
     if (the.fences) {
-        c->acquirable[p][reg] = (uint8_t)place;
+        if (place > c->acquirable[p][reg]) /* it may be placed before what a fence would show */
+            c->acquirable[p][reg] = (uint8_t)place;
         if (!releases(order))
             memcpy(m->carries, c->released[p], sizeof(view));
     }
@@ -180,8 +181,14 @@ void memory_fence(config *c, uint32_t p, memory_order order)
     if (acquires(order))
         join(c->current[p], c->acquirable[p]);
     if (order == memory_order_seq_cst) {
-        join(c->current[p], c->global);
-        memcpy(c->global, c->current[p], sizeof(view));
+        /*
+         * Registers only: two fences in a row do not synchronise, so they tell nothing of sections.
+         */
+        for (uint32_t r = 0; r < regs; r++) {
+            if (c->global[r] > c->current[p][r])
+                c->current[p][r] = c->global[r];
+            c->global[r] = c->current[p][r];
+        }
     }
     if (releases(order))
         memcpy(c->released[p], c->current[p], sizeof(view));

@@ -53,6 +53,16 @@ static void count_winners(const config *c, figures *f)
 
 static finding come_to(config *c, uint32_t p, point_id to, figures *f);
 
+/* Takes the process out of the order of doorways; those behind it move up. */
+static void drop_rank(config *c, uint32_t p)
+{
+    uint8_t mine = c->process[p].rank;
+    for (uint32_t q = 0; q < the.processes && mine != 0; q++)
+        if (c->process[q].rank > mine)
+            c->process[q].rank--;
+    c->process[p].rank = 0;
+}
+
 static finding enter_section(config *c, uint32_t p, const point *end, figures *f)
 {
     standing *me = &c->process[p];
@@ -71,13 +81,10 @@ static finding enter_section(config *c, uint32_t p, const point *end, figures *f
     }
     if (!memory_knows_section(c, p, lock_of(c, p)) && found == FINE)
         found = STALE_SECTION;
-    for (uint32_t q = 0; q < the.processes && me->rank != 0; q++)
-        if (c->process[q].rank > me->rank)
-            c->process[q].rank--;
-    me->rank = 0;
+    drop_rank(c, p);
     all_won[p] = end->won;
     me->phase = INSIDE;
-    me->own = (uint16_t)end->memory;
+    me->own = end->memory;
     me->at = 0;
     return found;
 }
@@ -96,8 +103,10 @@ static finding leave_section(config *c, uint32_t p, figures *f)
 static finding finish_passage(config *c, uint32_t p, const point *end, figures *f)
 {
     standing *me = &c->process[p];
-    if (end->steps > f->exit_steps)
-        f->exit_steps = end->steps;
+    uint32_t *most = me->phase == LEAVING ? &f->exit_steps : &f->entry_steps; /* or a failed try */
+    if (end->steps > *most)
+        *most = end->steps;
+    drop_rank(c, p);
     meter_passage_over(c, p, f);
     me->passage++;
     if (the.passages == 0)
@@ -121,6 +130,7 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
         me->sleep = AWAKE;
     if (at->doorway) {
         uint8_t last = 0;
+        drop_rank(c, p);
         for (uint32_t q = 0; q < the.processes; q++)
             if (c->process[q].rank > last)
                 last = c->process[q].rank;
@@ -130,18 +140,31 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
     case ACT_END:
         return me->phase == TRYING && at->entered ? enter_section(c, p, at, f)
                                                   : finish_passage(c, p, at, f);
-    case ACT_AGAIN:
-        return come_to(c, p, call_again(to), f);
+    case ACT_AGAIN: {
+        point_id first = call_again(to);
+        if (point_at(first)->act == ACT_AGAIN)
+            return WRONG_ACCESS; /* round and round without an access */
+        if (me->phase == LEAVING) {
+            f->exit_waits = true;
+            if (the.subject->wait_free_exit)
+                return EXIT_WAITS;
+        }
+        return come_to(c, p, first, f);
+    }
     case ACT_WRONG:
         return WRONG_ACCESS;
     case ACT_FENCE:
         return the.c11 && !the.fences ? NEEDS_FENCES : FINE;
-    case ACT_AWAIT:
+    case ACT_AWAIT: {
+        point_id look = point_next(to, 0);
+        if (point_at(look)->await == 0)
+            return come_to(c, p, look, f); /* its condition holds whatever the registers say */
         if (me->phase == LEAVING) {
             f->exit_waits = true;
             return the.subject->wait_free_exit ? EXIT_WAITS : FINE;
         }
         return FINE;
+    }
     default:
         return FINE;
     }
@@ -203,6 +226,8 @@ uint32_t moves_of(const config *c, uint32_t p)
         return 1;
     point_id id;
     const point *at = access_point(s, &id);
+    if (at->act == ACT_FAILED)
+        return 0; /* a condition that cannot hold */
     if (at->act == ACT_WAKE && at->value == 1) {
         uint32_t sleepers = sleepers_at(c, at->place);
         return sleepers > 1 ? sleepers : 1;
@@ -220,6 +245,8 @@ finding move(const config *from, uint32_t p, uint32_t choice, config *to, figure
             memory_forget(to);
         return found;
     }
+    if (points() >= MOST_POINTS)
+        return TOO_LARGE;
     point_id id;
     const point *at = access_point(me, &id);
     baton_word answer = 0;
@@ -288,11 +315,21 @@ bool is_resting(const config *c, uint32_t p)
     return s->phase == DONE || (s->phase == TRYING && point_at(s->at)->resting);
 }
 
+bool go_back_to_await(config *c, uint32_t p)
+{
+    standing *s = &c->process[p];
+    if (s->phase == INSIDE || s->phase == DONE || point_at(s->at)->await == 0)
+        return false;
+    s->at = point_at(s->at)->await;
+    return true;
+}
+
+/* Who rests owes nothing: somebody waits, and all others wait too or have no need to move. */
 bool is_deadlocked(const config *c)
 {
     bool somebody = false;
     for (uint32_t p = the.start; p < the.processes; p++) {
-        if (c->process[p].phase == DONE)
+        if (is_resting(c, p))
             continue;
         if (!is_blocked(c, p))
             return false;
@@ -301,14 +338,20 @@ bool is_deadlocked(const config *c)
     return somebody;
 }
 
-void model_begin(const scope *plan, config *first)
+finding model_begin(const scope *plan, config *first)
 {
     static figures unused;
+    finding worst = FINE;
     the = *plan;
     locks = the.subject->locks != 0 ? the.subject->locks : 1;
     memset(first, 0, sizeof *first);
     memory_begin(plan, first);
     meter_begin(plan->watched);
-    for (uint32_t p = 0; p < the.processes; p++)
-        come_to(first, p, call_begin(p, CALL_ENTER, lock_of(first, p), initial_memory()), &unused);
+    for (uint32_t p = 0; p < the.processes; p++) {
+        finding found = come_to(
+            first, p, call_begin(p, CALL_ENTER, lock_of(first, p), initial_memory()), &unused);
+        if (found != FINE)
+            worst = found;
+    }
+    return worst;
 }

@@ -13,7 +13,7 @@
 
 #include "process.h"
 
-enum { MOST_MESSAGES = 160, MOST_VALUES = 255, MOST_PACKED = 4096 };
+enum { MOST_MESSAGES = 160, MOST_VALUES = 255, MOST_POINTS = 1 << 24, MOST_PACKED = 4096 };
 
 /*
  * For each register the number of a message; behind them, 1 for each lock whose last section is
@@ -35,7 +35,7 @@ typedef struct standing {
     uint8_t passage; /* passages made; in an endless exploration, modulo the number of locks */
     uint8_t rank;    /* place among those who finished their doorway and wait; 0 if not there */
     uint8_t sleep;   /* parking: ASLEEP, or STIRRED if woken while it was looking */
-    uint16_t own;    /* own memory while INSIDE */
+    uint32_t own;    /* own memory while INSIDE */
 } standing;
 
 /* What the caches of the watched process hold, and what it has paid in this passage. */
@@ -100,7 +100,10 @@ enum { METER_FULL = 50, UNBOUNDED = METER_FULL };
 /* Copies no more messages than there are. */
 void config_copy(config *to, const config *from);
 
-void model_begin(const scope *plan, config *first);
+/*
+ * The first configuration; what it brings to light already, if a call comes far without an access.
+ */
+finding model_begin(const scope *plan, config *first);
 /* How many moves process p has: one in sc, one per message it may read or place in c11. */
 uint32_t moves_of(const config *c, uint32_t p);
 /* Makes one of them. `figures` is brought up to date. */
@@ -110,6 +113,8 @@ bool is_blocked(const config *c, uint32_t p);
 /* Whether it is in its remainder: nothing obliges it to move. */
 bool is_resting(const config *c, uint32_t p);
 bool is_deadlocked(const config *c);
+/* If it is in the middle of a look that has failed, puts it back before the look. */
+bool go_back_to_await(config *c, uint32_t p);
 /* The newest value of a register, which in c11 not everybody has to see. */
 baton_word newest_value(const config *c, uint32_t reg);
 uint32_t lock_of(const config *c, uint32_t p);

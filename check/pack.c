@@ -61,6 +61,10 @@ static uint32_t view_number(const uint8_t *v)
     for (;; i++) {
         uint32_t *slot = &views.slot[i & (views.slots - 1)];
         if (*slot == 0) {
+            if (views.count == 1U << 24) {
+                fputs("baton-check: more views than it can number; try a smaller bound\n", stderr);
+                exit(1);
+            }
             if (views.count == views.room) {
                 views.room = views.room == 0 ? 1024 : 2 * views.room;
                 views.all = must_alloc(views.all, (size_t)views.room * views.width);
@@ -110,7 +114,7 @@ size_t pack(const config *c, uint8_t bytes[MOST_PACKED])
         to = put(to, &s->at, 3);
         *to++ = (uint8_t)(s->phase | s->passage << 2);
         *to++ = (uint8_t)(s->rank | s->sleep << 4);
-        to = put(to, &s->own, 2);
+        to = put(to, &s->own, 3);
     }
     if (!the.c11) {
         to = put(to, c->value, regs);
@@ -153,7 +157,7 @@ void unpack(const uint8_t *from, config *c)
         s->passage = both >> 2;
         s->rank = *from & 15;
         s->sleep = *from++ >> 4;
-        from = get(from, &s->own, 2);
+        from = get(from, &s->own, 3);
     }
     if (!the.c11) {
         from = get(from, c->value, regs);

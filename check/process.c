@@ -53,6 +53,7 @@ static struct {
     bool running;
     jmp_buf back;
     baton_word answer[MOST_ANSWERS];
+    point_id path[MOST_ANSWERS]; /* the points that they answer */
     uint32_t answers, given;
     uint16_t steps;
     bool doorway;
@@ -115,6 +116,24 @@ uint32_t initial_memory(void)
     return 0;
 }
 
+/* ---- asking: the answers have run out ---- */
+
+static _Noreturn void ask(point what)
+{
+    what.steps = run.steps;
+    what.doorway = run.doorway;
+    what.await = run.await;
+    what.won = run.won;
+    what.lost = run.lost;
+    run.next = what;
+    longjmp(run.back, 1);
+}
+
+static _Noreturn void wrong(const char *what, const char *file, int line)
+{
+    ask((point){.act = ACT_WRONG, .wrong = what, .at = {file, line}});
+}
+
 /* ---- registers ---- */
 
 uint32_t registers(void)
@@ -147,8 +166,10 @@ void baton_check_init(const baton_reg *reg, baton_word value, const char *name, 
                       int line)
 {
     long offset = offset_of(reg);
-    if (run.running || offset < 0 || offset % (long)sizeof(baton_word) != 0) {
-        x.trouble = "a register is initialised outside of the subject's memory, or not in init";
+    if (run.running)
+        wrong("initialises a register outside of init", file, line);
+    if (offset < 0 || offset % (long)sizeof(baton_word) != 0) {
+        x.trouble = "a register is initialised outside of the subject's memory";
         return;
     }
     int index = reg_index(reg);
@@ -192,22 +213,6 @@ const char *value_name(baton_word value, char buffer[48])
 
 /* ---- the backend: answers while there are any, then back to whoever wants to know ---- */
 
-static _Noreturn void ask(point what)
-{
-    what.steps = run.steps;
-    what.doorway = run.doorway;
-    what.await = run.await;
-    what.won = run.won;
-    what.lost = run.lost;
-    run.next = what;
-    longjmp(run.back, 1);
-}
-
-static _Noreturn void wrong(const char *what, const char *file, int line)
-{
-    ask((point){.act = ACT_WRONG, .wrong = what, .at = {file, line}});
-}
-
 /* The answer to an access, if there is one; else asks. */
 static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, baton_word expect,
                             memory_order order, const char *file, int line)
@@ -222,7 +227,13 @@ static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, ba
             if (offset >= run.given_up.object[i].start && offset < run.given_up.object[i].end)
                 wrong("accesses a node that it has given up", file, line);
     }
+    if (run.await != 0 && kind != ACT_READ)
+        wrong("does more than read in the condition of an await", file, line);
     if (run.given < run.answers) {
+        const point *before = &x.point[run.path[run.given]];
+        if (before->act != kind || (index >= 0 && before->reg != index) || before->value != value ||
+            before->expect != expect)
+            wrong("does not do the same as before with the same answers", file, line);
         if (kind != ACT_FENCE)
             run.steps++;
         run.doorway = false;
@@ -280,10 +291,15 @@ void *baton_check_deref(const void *base, baton_word ref, const char *file, int 
     return (void *)((baton_word)base + ref);
 }
 
-/* The number of a place: its distance from the start of the memory, which is never 0. */
-static uint32_t place_number(baton_waiting waiting, const baton_place *place)
+/* The number of a place where processes sleep, from 1; 0 where they spin. */
+static uint32_t place_number(baton_waiting waiting, const baton_place *place, const char *file,
+                             int line)
 {
-    return waiting == BATON_PARK ? (uint32_t)offset_of(place) : 0;
+    if (waiting != BATON_PARK)
+        return 0;
+    if (offset_of(place) < 0)
+        wrong("parks at a place outside of the subject's memory", file, line);
+    return (uint32_t)offset_of(place) + 1;
 }
 
 /* The answer to what is no access; its point knows the place. */
@@ -300,7 +316,7 @@ static void answer_at_place(act kind, uint32_t place, baton_word value, const ch
 void baton_check_await_begins(baton_waiting waiting, const baton_place *place, const char *file,
                               int line)
 {
-    answer_at_place(ACT_AWAIT, place_number(waiting, place), 0, file, line);
+    answer_at_place(ACT_AWAIT, place_number(waiting, place, file, line), 0, file, line);
     run.await = 1; /* replaced by the point's number when the tree is grown */
 }
 
@@ -308,7 +324,7 @@ void baton_check_wake(baton_waiting waiting, const baton_place *place, uint32_t 
                       const char *file, int line)
 {
     if (waiting == BATON_PARK)
-        answer_at_place(ACT_WAKE, place_number(waiting, place), count, file, line);
+        answer_at_place(ACT_WAKE, place_number(waiting, place, file, line), count, file, line);
 }
 
 void baton_check_await_failed(void)
@@ -344,9 +360,11 @@ void baton_check_doorway_ends(void)
 void baton_check_give_up(const void *object, size_t bytes)
 {
     long start = offset_of(object);
-    if (start < 0 || run.given_up.count == MOST_GIVEN_UP)
+    if (start < 0)
         return;
     baton_check_take(object);
+    if (run.given_up.count == MOST_GIVEN_UP)
+        wrong("has given up more objects than can be kept in mind", __FILE__, __LINE__);
     run.given_up.object[run.given_up.count].start = (uint32_t)start;
     run.given_up.object[run.given_up.count].end = (uint32_t)start + (uint32_t)bytes;
     run.given_up.count++;
@@ -431,7 +449,8 @@ static point_id root_point(struct root wanted)
     point first = run_call(&wanted);
     first.parent = 0;
     first.answer = x.roots; /* a first point keeps the number of its root here */
-    first.resting = wanted.which == CALL_ENTER && !wanted.again;
+    /* Who begins with an await cannot be told from one who waits there: taken for waiting. */
+    first.resting = wanted.which == CALL_ENTER && !wanted.again && first.act != ACT_AWAIT;
     wanted.first = add_point(first);
     x.root[x.roots++] = wanted;
     return wanted.first;
@@ -467,9 +486,12 @@ point_id point_next(point_id id, baton_word answer)
     }
     run.answers = depth;
     run.answer[depth - 1] = answer;
+    run.path[depth - 1] = id;
     point_id up = id;
-    for (uint32_t i = depth - 1; i > 0; i--, up = x.point[up].parent)
+    for (uint32_t i = depth - 1; i > 0; i--, up = x.point[up].parent) {
         run.answer[i - 1] = x.point[up].answer;
+        run.path[i - 1] = x.point[up].parent;
+    }
     point next = run_call(&x.root[x.point[first].answer]);
     next.parent = id;
     next.answer = answer;
@@ -487,6 +509,9 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
                             baton_waiting waiting)
 {
     processes_end();
+    if (subject->locks > BATON_CHECK_MOST_LOCKS || subject->bytes == 0 || subject->init == NULL ||
+        subject->enter == NULL || subject->exit == NULL)
+        return "the subject is not complete, or has too many locks";
     x.subject = subject;
     x.processes = processes;
     x.bytes = (subject->bytes + BATON_CACHE_LINE - 1) / BATON_CACHE_LINE * BATON_CACHE_LINE;

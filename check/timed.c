@@ -83,6 +83,10 @@ static uint64_t run_in_time(const scope *plan, const config *first, uint64_t *ra
     }
     for (int i = 0; i < STEPS_PER_RUN; i++) {
         uint32_t p = earliest(&k, plan->start, plan->processes);
+        if (p == plan->processes) {
+            out->trouble = "the lock is broken; explore it with a bound to see how";
+            return 0;
+        }
         uint64_t time = k.next[p];
         if (!k.trying[p] && is_resting(&here, p)) { /* the user asks; the first step comes later */
             k.trying[p] = true;
@@ -93,8 +97,7 @@ static uint64_t run_in_time(const scope *plan, const config *first, uint64_t *ra
         finding found = move(&here, p, 0, &next, &unused);
         if (found == NO_MOVE) { /* a look of several reads that has failed on the way */
             k.next[p] = time + duration(&here, p, &t, random);
-            if (point_at(here.process[p].at)->await != 0)
-                here.process[p].at = point_at(here.process[p].at)->await;
+            go_back_to_await(&here, p);
             continue;
         }
         if (found != FINE && found != EXIT_WAITS) {
@@ -126,7 +129,8 @@ timed explore_timed(const scope *given, uint64_t seed, uint64_t runs, on_progres
     out.trouble = processes_begin(plan.subject, plan.processes, BATON_SPIN);
     if (out.trouble != NULL)
         return out;
-    model_begin(&plan, &first);
+    if (model_begin(&plan, &first) != FINE)
+        out.trouble = "the lock is broken; explore it with a bound to see how";
     for (uint64_t i = 0; i < runs && out.trouble == NULL; i++) {
         uint64_t random = seed + i;
         uint64_t wait = run_in_time(&plan, &first, &random, &out);

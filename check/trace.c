@@ -125,12 +125,11 @@ static const char *walk(const trace *t, line_printer *print, void *context, conf
     figures unused = {0};
     scope plan = t->plan;
     plan.fences = plan.c11;
-    *last = FINE;
     const char *trouble =
         processes_begin(plan.subject, plan.processes, plan.park ? BATON_PARK : BATON_SPIN);
     if (trouble != NULL)
         return trouble;
-    model_begin(&plan, end);
+    *last = model_begin(&plan, end);
     for (uint32_t i = 0; i < t->length; i++) {
         uint32_t p = t->run[i].process;
         uint32_t choice = t->run[i].choice;
@@ -139,9 +138,16 @@ static const char *walk(const trace *t, line_printer *print, void *context, conf
         phase before = (phase)end->process[p].phase;
         point_id from = access_of(end, p);
         *last = move(end, p, choice, &next, &unused);
+        line l = {.process = p};
+        if (*last == NO_MOVE && go_back_to_await(end, p)) {
+            *last = FINE;
+            say(l.what, "looks in vain");
+            if (print != NULL)
+                print(&l, i + 1, context);
+            continue;
+        }
         if (*last == NO_MOVE)
             return "the trace does not fit: no such step";
-        line l = {.process = p};
         if (from == 0)
             say(l.what, "leaves the critical section");
         else
@@ -332,14 +338,20 @@ const char *trace_load(trace *t, FILE *in, const baton_check_subject *subjects, 
             t->plan.subject = &subjects[i];
     if (t->plan.subject == NULL)
         return "the trace is of a lock that is not here";
-    if (processes == 0 || processes > MOST_PROCESSES || passages > 60 || resting >= processes ||
-        length > MOST_STEPS)
+    uint32_t most = t->plan.subject->most_processes;
+    if (processes == 0 || processes > MOST_PROCESSES || (most != 0 && processes > most) ||
+        passages == 0 || passages > 60 || resting >= processes || length > MOST_STEPS)
         return "the trace does not fit: its numbers are out of range";
+    bool c11 = strcmp(memory, "c11") == 0;
+    bool park = strcmp(waiting, "park") == 0;
+    if ((!c11 && strcmp(memory, "sc") != 0) || (!park && strcmp(waiting, "spin") != 0) ||
+        (c11 && park))
+        return "the trace does not fit: no such memory, or no such waiting";
     t->plan.processes = processes;
     t->plan.passages = passages;
     t->plan.start = resting;
-    t->plan.c11 = strcmp(memory, "c11") == 0;
-    t->plan.park = strcmp(waiting, "park") == 0;
+    t->plan.c11 = c11;
+    t->plan.park = park;
     t->length = length;
     t->run = must_alloc(NULL, (length + 1) * sizeof *t->run);
     for (uint32_t i = 0; i < length; i++) {

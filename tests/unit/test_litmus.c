@@ -112,6 +112,25 @@ static void message_passing_by_rmw(playground *at, uint32_t p, const orders *o)
     }
 }
 
+/*
+ * The reader writes the same register before its acquire fence: it must not see its own write
+ * undone.
+ */
+static void write_before_fence(playground *at, uint32_t p, const orders *o)
+{
+    (void)o;
+    if (p == 0) {
+        reg_write(&at->x, 1, relaxed);
+        reg_fence(release);
+        reg_write(&at->y, 1, relaxed);
+    } else {
+        at->got[p][0] = reg_read(&at->y, relaxed);
+        reg_write(&at->x, 2, relaxed);
+        reg_fence(acquire);
+        at->got[p][1] = reg_read(&at->x, relaxed);
+    }
+}
+
 static void load_buffering(playground *at, uint32_t p, const orders *o)
 {
     at->got[p][0] = reg_read(p == 0 ? &at->x : &at->y, o->read);
@@ -206,6 +225,7 @@ static const litmus tests[] = {
     {"MP rlx, acq_rel fences", message_passing, 2, {RLX, RLX, memory_order_acq_rel}, "1 0", false},
     {"MP by rmw, rel/acq", message_passing_by_rmw, 3, {REL, ACQ, RLX}, "2 0", false},
     {"MP by rmw, rlx/acq", message_passing_by_rmw, 3, {RLX, ACQ, RLX}, "2 0", true},
+    {"CoWR behind an acquire fence", write_before_fence, 2, {RLX, RLX, RLX}, "| 1 2 / 1", false},
     {"LB rlx (C11 allows it; not modelled)",
      load_buffering,
      2,
