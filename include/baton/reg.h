@@ -289,6 +289,44 @@ static inline void baton_wake_all(baton_waiting waiting, baton_place *place)
 
 #endif /* BATON_REG_BACKEND */
 
+/* ---- made of the above, whatever the backend ---- */
+
+/* Writes 1 and says whether 1 was there before. */
+#define baton_reg_test_and_set(reg, order) (baton_reg_swap(reg, 1, order) != 0)
+
+/*
+ * Load-link and store-conditional: the store succeeds only if nothing was stored since the load,
+ * even if the old value has come back. A linked register holds half a word; the other half counts
+ * the stores, so a process that sleeps between the two for 2^32 stores (2^16 on 32-bit cores) may
+ * be fooled. All-zero bytes are a linked register that holds 0.
+ *
+ *     baton_link link = baton_load_link(&x, memory_order_acquire);
+ *     bool ok = baton_store_conditional(&x, link, baton_link_value(link) + 1, memory_order_release);
+ */
+typedef struct baton_linked {
+    baton_reg word;
+} baton_linked;
+
+/* What a process has seen in a linked register: its value, and which store it was. */
+typedef baton_word baton_link;
+
+enum { BATON_LINK_BITS = 4 * sizeof(baton_word) };
+
+static inline baton_word baton_link_value(baton_link link)
+{
+    return link & (((baton_word)1 << BATON_LINK_BITS) - 1);
+}
+
+/* The whole word after a store of `value`. */
+static inline baton_word baton_link_next(baton_link link, baton_word value)
+{
+    return ((link >> BATON_LINK_BITS) + 1) << BATON_LINK_BITS | baton_link_value(value);
+}
+
+#define baton_load_link(linked, order) baton_reg_read(&(linked)->word, order)
+#define baton_store_conditional(linked, link, value, order) \
+    baton_reg_cas(&(linked)->word, link, baton_link_next(link, value), order)
+
 #ifdef BATON_REG_SHORT_NAMES
 #define relaxed       memory_order_relaxed
 #define acquire       memory_order_acquire

@@ -3,8 +3,7 @@
  * at which memory orders. docs/check.md has the same table for people.
  */
 #define BATON_REG_SHORT_NAMES
-#include "../../check/explore.h"
-#include "../../check/store.h"
+#include "outcomes.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -24,11 +23,11 @@ typedef struct orders {
 } orders;
 
 typedef struct litmus litmus;
-typedef void body(playground *at, uint32_t process, const orders *o);
+typedef void litmus_body(playground *at, uint32_t process, const orders *o);
 
 struct litmus {
     const char *name;
-    body *body;
+    litmus_body *body;
     uint32_t processes;
     orders orders;
     const char *outcome; /* "p0 p0' | p1 p1' ... / x y", or a part of it */
@@ -49,11 +48,6 @@ static void run_body(void *memory, uint32_t lock, uint32_t process)
 {
     (void)lock;
     current->body(memory, process, &current->orders);
-}
-
-static void nothing(void *memory, uint32_t lock, uint32_t process)
-{
-    (void)memory, (void)lock, (void)process;
 }
 
 static void fence(const orders *o)
@@ -264,52 +258,26 @@ static void describe(const config *c, uint32_t processes, char text[128])
              (unsigned)newest_value(c, 1));
 }
 
-/* Whether some execution ends in the outcome. Who has run his body stays where he is. */
+typedef struct search_for {
+    const litmus *test;
+    bool reached;
+} search_for;
+
+static void compare(const config *end, void *context)
+{
+    search_for *s = context;
+    char outcome[128];
+    describe(end, s->test->processes, outcome);
+    s->reached = s->reached || strstr(outcome, s->test->outcome) != NULL;
+}
+
+/* Whether some execution ends in the outcome. */
 static bool is_reachable(const litmus *test, bool c11)
 {
-    static config here;
-    static config next;
-    baton_check_subject subject = {.name = test->name,
-                                   .bytes = sizeof(playground),
-                                   .init = start,
-                                   .enter = run_body,
-                                   .exit = nothing};
-    scope plan = {.subject = &subject,
-                  .processes = test->processes,
-                  .passages = 1,
-                  .c11 = c11,
-                  .fences = c11};
-    figures unused = {0};
-    uint8_t bytes[MOST_PACKED];
-    bool fresh;
-    bool reached = false;
+    search_for s = {test, false};
     current = test;
-    assert_null(processes_begin(&subject, test->processes, BATON_SPIN));
-    model_begin(&plan, &here);
-    pack_begin(&plan);
-    store *seen = store_new();
-    store_add(seen, bytes, pack(&here, bytes), &fresh);
-    for (uint32_t i = 0; i < store_count(seen) && !reached; i++) {
-        bool moved = false;
-        unpack(store_get(seen, i), &here);
-        for (uint32_t p = 0; p < test->processes; p++) {
-            uint32_t choices = here.process[p].phase == INSIDE ? 0 : moves_of(&here, p);
-            for (uint32_t choice = 0; choice < choices; choice++) {
-                if (move(&here, p, choice, &next, &unused) == NO_MOVE)
-                    continue;
-                moved = true;
-                store_add(seen, bytes, pack(&next, bytes), &fresh);
-            }
-        }
-        if (!moved) {
-            char outcome[128];
-            describe(&here, test->processes, outcome);
-            reached = strstr(outcome, test->outcome) != NULL;
-        }
-    }
-    store_free(seen);
-    processes_end();
-    return reached;
+    each_outcome(sizeof(playground), start, run_body, test->processes, c11, compare, &s);
+    return s.reached;
 }
 
 static void test_c11(void **state)
