@@ -300,8 +300,8 @@ static inline void baton_wake_all(baton_waiting waiting, baton_place *place)
  * the stores, so a process that sleeps between the two for 2^32 stores (2^16 on 32-bit cores) may
  * be fooled. All-zero bytes are a linked register that holds 0.
  *
- *     baton_link link = baton_load_link(&x, memory_order_acquire);
- *     bool ok = baton_store_conditional(&x, link, baton_link_value(link) + 1, memory_order_release);
+ *     baton_link link = baton_load_link(&x, acquire);
+ *     bool stored = baton_store_conditional(&x, link, baton_link_value(link) + 1, release);
  */
 typedef struct baton_linked {
     baton_reg word;
