@@ -349,7 +349,7 @@ finding model_begin(const scope *plan, config *first)
     meter_begin(plan->watched);
     for (uint32_t p = 0; p < the.processes; p++) {
         finding found = come_to(
-            first, p, call_begin(p, CALL_ENTER, lock_of(first, p), initial_memory()), &unused);
+            first, p, call_begin(p, CALL_ENTER, lock_of(first, p), INITIAL_MEMORY), &unused);
         if (found != FINE)
             worst = found;
     }

@@ -3,6 +3,7 @@
  * Knows nothing of schedules or memory models.
  */
 #include "process.h"
+#include "own.h"
 #include "source.h"
 #include "store.h"
 
@@ -12,15 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ANSWERS = 512, MOST_GIVEN_UP = 16 };
-
-/* What a process has given up and not taken again. Part of its own memory. */
-typedef struct given_up {
-    uint32_t count;
-    struct {
-        uint32_t start, end; /* bytes of the subject's memory */
-    } object[MOST_GIVEN_UP];
-} given_up;
+enum { MOST_ANSWERS = 512 };
 
 static struct {
     const baton_check_subject *subject;
@@ -35,9 +28,6 @@ static struct {
 
     point *point;
     uint32_t points, room;
-
-    char *memories; /* interned own memories: arena bytes and given_up, one after the other */
-    uint32_t memory_count, memory_room;
 
     struct root {
         uint32_t p, lock, memory;
@@ -60,7 +50,6 @@ static struct {
     uint32_t won, lost;
     point_id await;
     point next; /* what it asked for when the answers ran out */
-    given_up given_up;
 } run;
 
 /* ---- growing arrays ---- */
@@ -69,51 +58,6 @@ static void *grown(void *array, uint32_t *room, size_t each)
 {
     *room = *room == 0 ? 64 : 2 * *room;
     return must_alloc(array, *room * each);
-}
-
-/* ---- own memory ---- */
-
-/* Each begins where any type may lie. */
-static size_t memory_bytes(void)
-{
-    size_t most = _Alignof(max_align_t);
-    return (x.bytes + sizeof(given_up) + most - 1) / most * most;
-}
-
-static void load_memory(uint32_t memory)
-{
-    const char *from = x.memories + memory * memory_bytes();
-    memcpy(x.arena, from, x.bytes);
-    memcpy(&run.given_up, from + x.bytes, sizeof run.given_up);
-}
-
-/*
- * The number of the memory that the process has now. Few differ, so they are compared one by one.
- */
-static uint32_t save_memory(void)
-{
-    for (uint32_t i = 0; i < x.memory_count; i++) {
-        const char *there = x.memories + i * memory_bytes();
-        if (memcmp(there, x.arena, x.bytes) == 0 &&
-            memcmp(there + x.bytes, &run.given_up, sizeof run.given_up) == 0)
-            return i;
-    }
-    if (x.memory_count == x.memory_room)
-        x.memories = grown(x.memories, &x.memory_room, memory_bytes());
-    char *to = x.memories + x.memory_count * memory_bytes();
-    memcpy(to, x.arena, x.bytes);
-    memcpy(to + x.bytes, &run.given_up, sizeof run.given_up);
-    return x.memory_count++;
-}
-
-const char *memory_at(uint32_t memory)
-{
-    return x.memories + memory * memory_bytes();
-}
-
-uint32_t initial_memory(void)
-{
-    return 0;
 }
 
 /* ---- asking: the answers have run out ---- */
@@ -222,10 +166,8 @@ static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, ba
         index = reg_index(reg);
         if (index < 0)
             wrong("accesses memory that is no register", file, line);
-        long offset = offset_of(reg);
-        for (uint32_t i = 0; i < run.given_up.count; i++)
-            if (offset >= run.given_up.object[i].start && offset < run.given_up.object[i].end)
-                wrong("accesses a node that it has given up", file, line);
+        if (own_has_given_up((uint32_t)offset_of(reg)))
+            wrong("accesses a node that it has given up", file, line);
     }
     if (run.await != 0 && kind != ACT_READ)
         wrong("does more than read in the condition of an await", file, line);
@@ -360,27 +302,15 @@ void baton_check_doorway_ends(void)
 void baton_check_give_up(const void *object, size_t bytes)
 {
     long start = offset_of(object);
-    if (start < 0)
-        return;
-    baton_check_take(object);
-    if (run.given_up.count == MOST_GIVEN_UP)
+    if (start >= 0 && !own_give_up((uint32_t)start, (uint32_t)bytes))
         wrong("has given up more objects than can be kept in mind", __FILE__, __LINE__);
-    run.given_up.object[run.given_up.count].start = (uint32_t)start;
-    run.given_up.object[run.given_up.count].end = (uint32_t)start + (uint32_t)bytes;
-    run.given_up.count++;
 }
 
 void baton_check_take(const void *object)
 {
     long start = offset_of(object);
-    given_up *g = &run.given_up;
-    for (uint32_t i = 0; i < g->count; i++) {
-        if (g->object[i].start == start) {
-            g->object[i] = g->object[--g->count];
-            memset(&g->object[g->count], 0, sizeof g->object[0]);
-            return;
-        }
-    }
+    if (start >= 0)
+        own_take((uint32_t)start);
 }
 
 /* ---- the tree ---- */
@@ -406,7 +336,7 @@ static point_id add_point(point what)
 /* Runs a call with the answers in run.answer and returns the point that it comes to. */
 static point run_call(const struct root *of)
 {
-    load_memory(of->memory);
+    own_load(of->memory);
     run.given = 0;
     run.steps = 0;
     run.doorway = false;
@@ -428,7 +358,7 @@ static point run_call(const struct root *of)
             .entered = entered,
             .won = run.won,
         };
-        run.next.memory = save_memory();
+        run.next.memory = own_save();
     }
     run.running = false;
     return run.next;
@@ -524,8 +454,7 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
     subject->init(x.arena, processes, waiting);
     if (x.trouble != NULL)
         return x.trouble;
-    run.given_up = (given_up){0};
-    save_memory();
+    own_begin(x.arena, x.bytes);
     add_point((point){.act = ACT_END}); /* number 0 is none */
     for (uint32_t i = 0; i < x.regs; i++)
         if (x.reg[i].home > 0) {
@@ -541,7 +470,7 @@ void processes_end(void)
     free(x.arena);
     free(x.reg_of_word);
     free(x.point);
-    free(x.memories);
+    own_end();
     free(x.root);
     memset(&x, 0, sizeof x);
 }

@@ -83,8 +83,8 @@ uint32_t registers(void);
 const reg_info *register_at(uint32_t index);
 /* The bytes of an own memory: the subject's memory as its process left it. */
 const char *memory_at(uint32_t memory);
-/* Own memory of a process that has not yet called anything. */
-uint32_t initial_memory(void);
+/* The number of the own memory of a process that has not yet called anything. */
+enum { INITIAL_MEMORY = 0 };
 /*
  * The point from which a call goes on that begins again: like its first, but under way.
  */

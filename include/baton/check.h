@@ -19,6 +19,8 @@
 
 /* ---- the backend ---- */
 
+#define BATON_REG_HAS_NOTES
+
 /* One call for each kind of access; `file` and `line` say where in the source it stands. */
 void baton_check_init(const baton_reg *reg, baton_word value, const char *name, const char *file,
                       int line);

@@ -116,54 +116,6 @@ static inline void *baton_deref(const void *base, baton_word ref)
     return (void *)((baton_word)base + ref);
 }
 
-/*
- * Says that the register lies in the memory of process `owner` (1, 2, ...), on machines where that
- * matters.
- */
-static inline void baton_reg_home(const baton_reg *reg, baton_word owner)
-{
-    (void)reg;
-    (void)owner;
-}
-
-/*
- * Says that the calling process has just finished its doorway: its place among the others is fixed.
- */
-static inline void baton_doorway_ends(void)
-{
-}
-
-/*
- * Says that the calling process has won at a level or node of the lock, or no longer counts there.
- */
-static inline void baton_wins(uint32_t where)
-{
-    (void)where;
-}
-
-static inline void baton_loses(uint32_t where)
-{
-    (void)where;
-}
-
-/*
- * Says that the calling process will not touch the object again unless it takes it, and takes it.
- */
-static inline void baton_give_up(const void *object)
-{
-    (void)object;
-}
-
-static inline void baton_take(const void *object)
-{
-    (void)object;
-}
-
-/* Says that the call goes on as if it had just begun: nothing that it has read matters any more. */
-static inline void baton_again(void)
-{
-}
-
 /* Sets a register before any other process can see it. */
 static inline void baton_reg_init(baton_reg *reg, baton_word value)
 {
@@ -288,6 +240,60 @@ static inline void baton_wake_all(baton_waiting waiting, baton_place *place)
     } while (0)
 
 #endif /* BATON_REG_BACKEND */
+
+/* ---- notes: nothing natively, but an explorer takes heed of them ---- */
+
+#ifndef BATON_REG_HAS_NOTES
+
+/*
+ * Says that the register lies in the memory of process `owner` (1, 2, ...), on machines where that
+ * matters.
+ */
+static inline void baton_reg_home(const baton_reg *reg, baton_word owner)
+{
+    (void)reg;
+    (void)owner;
+}
+
+/*
+ * Says that the calling process has just finished its doorway: its place among the others is fixed.
+ */
+static inline void baton_doorway_ends(void)
+{
+}
+
+/*
+ * Says that the calling process has won at a level or node of the lock, or no longer counts there.
+ */
+static inline void baton_wins(uint32_t where)
+{
+    (void)where;
+}
+
+static inline void baton_loses(uint32_t where)
+{
+    (void)where;
+}
+
+/*
+ * Says that the calling process will not touch the object again unless it takes it, and takes it.
+ */
+static inline void baton_give_up(const void *object)
+{
+    (void)object;
+}
+
+static inline void baton_take(const void *object)
+{
+    (void)object;
+}
+
+/* Says that the call goes on as if it had just begun: nothing that it has read matters any more. */
+static inline void baton_again(void)
+{
+}
+
+#endif
 
 /* ---- made of the above, whatever the backend ---- */
 

@@ -12,39 +12,6 @@
 void stepped_access(void);
 void stepped_blocked(void);
 
-static inline void baton_reg_home(const baton_reg *reg, baton_word owner)
-{
-    (void)reg, (void)owner;
-}
-
-static inline void baton_doorway_ends(void)
-{
-}
-
-static inline void baton_again(void)
-{
-}
-
-static inline void baton_wins(uint32_t where)
-{
-    (void)where;
-}
-
-static inline void baton_loses(uint32_t where)
-{
-    (void)where;
-}
-
-static inline void baton_give_up(const void *object)
-{
-    (void)object;
-}
-
-static inline void baton_take(const void *object)
-{
-    (void)object;
-}
-
 static inline void *baton_deref(const void *base, baton_word ref)
 {
     return (void *)((baton_word)base + ref);

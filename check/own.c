@@ -1,0 +1,105 @@
+/* Own memories of processes, each different one once. */
+#include "own.h"
+#include "process.h"
+#include "store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_GIVEN_UP = 16 };
+
+/* What a process has given up and not taken again, in bytes of the arena. */
+typedef struct given_up {
+    uint32_t count;
+    struct {
+        uint32_t start, end;
+    } object[MOST_GIVEN_UP];
+} given_up;
+
+static struct {
+    char *arena;
+    size_t bytes;
+    given_up now;
+    char *all; /* arena and given_up, one after the other */
+    uint32_t count, room;
+} own;
+
+/* Each begins where any type may lie. */
+static size_t stride(void)
+{
+    size_t most = _Alignof(max_align_t);
+    return (own.bytes + sizeof(given_up) + most - 1) / most * most;
+}
+
+const char *memory_at(uint32_t number)
+{
+    return own.all + number * stride();
+}
+
+void own_begin(char *arena, size_t bytes)
+{
+    own_end();
+    own.arena = arena;
+    own.bytes = bytes;
+    own_save();
+}
+
+void own_end(void)
+{
+    free(own.all);
+    memset(&own, 0, sizeof own);
+}
+
+void own_load(uint32_t number)
+{
+    memcpy(own.arena, memory_at(number), own.bytes);
+    memcpy(&own.now, memory_at(number) + own.bytes, sizeof own.now);
+}
+
+/* Few differ, so they are compared one by one. */
+uint32_t own_save(void)
+{
+    for (uint32_t i = 0; i < own.count; i++)
+        if (memcmp(memory_at(i), own.arena, own.bytes) == 0 &&
+            memcmp(memory_at(i) + own.bytes, &own.now, sizeof own.now) == 0)
+            return i;
+    if (own.count == own.room) {
+        own.room = own.room == 0 ? 64 : 2 * own.room;
+        own.all = must_alloc(own.all, own.room * stride());
+    }
+    char *to = own.all + own.count * stride();
+    memcpy(to, own.arena, own.bytes);
+    memcpy(to + own.bytes, &own.now, sizeof own.now);
+    return own.count++;
+}
+
+bool own_give_up(uint32_t start, uint32_t bytes)
+{
+    own_take(start);
+    if (own.now.count == MOST_GIVEN_UP)
+        return false;
+    own.now.object[own.now.count].start = start;
+    own.now.object[own.now.count].end = start + bytes;
+    own.now.count++;
+    return true;
+}
+
+void own_take(uint32_t start)
+{
+    given_up *g = &own.now;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (g->object[i].start == start) {
+            g->object[i] = g->object[--g->count];
+            memset(&g->object[g->count], 0, sizeof g->object[0]); /* equal memories stay equal */
+            return;
+        }
+    }
+}
+
+bool own_has_given_up(uint32_t byte)
+{
+    for (uint32_t i = 0; i < own.now.count; i++)
+        if (byte >= own.now.object[i].start && byte < own.now.object[i].end)
+            return true;
+    return false;
+}
