@@ -22,6 +22,11 @@ for example in "$root"/examples/*.c; do
     check "example $name: runs without the shared library" "$scratch/$name-static"
 done
 
+read -r -a check_flags <<< "$(pkg-config --cflags --libs baton-check)"
+check 'example check-your-lock: builds with libbaton-check' \
+    cc -std=c17 "$root/examples/check-your-lock/ticket.c" -o "$scratch/ticket" "${check_flags[@]}"
+check 'example check-your-lock: is explored' "$scratch/ticket" --processes 3 --memory c11
+
 printf '#include <baton/lock.h>\nint main() { return baton_algorithm_find("dt1") ? 0 : 1; }\n' \
     > "$scratch/plus.cc"
 check 'the headers are C++ too' \
@@ -38,6 +43,7 @@ check 'nothing is exported without a version' test -z \
     "$(nm -D --defined-only "$library_path/libbaton.so" | grep -v '@@BATON_0$\| A BATON_0$')"
 check 'soname' grep -q 'libbaton.so.0' <(readelf -d "$library_path/libbaton.so")
 check 'the command is installed and runs' "$(find "$scratch/root" -path '*/bin/baton')" --version
+check 'so is the explorer' "$(find "$scratch/root" -path '*/bin/baton-check')" --list
 for page in baton.1 baton-bench.1 baton-check.1 baton-locks.1 libbaton.3; do
     check "manual page $page" test -s "$(find "$scratch/root" -name "$page*" -print -quit)"
 done
