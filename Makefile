@@ -1,7 +1,10 @@
 # Everything a newcomer types. Meson does the work; this file only knows the words.
 #
-#   make          build            make demo    see it work, 15 seconds       make install
-#   make check    all tests        make lint    format and static analysis    make clean
+#   make           build                      make demo       see it work, 15 seconds
+#   make check     all tests                  make lint       format and static analysis
+#   make theorems  the papers' claims, run    make mutants    wrong locks that must be caught
+#   make bench     measure for a minute       make check-speed, make check-freestanding
+#   make install   PREFIX= DESTDIR=           make clean
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -63,4 +66,4 @@ clean:
 	@rm -rf $(BUILD) build-*
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
