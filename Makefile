@@ -48,6 +48,7 @@ theorems: all
 	@scripts/theorems
 
 check-speed: all
+	@scripts/deps check
 	@scripts/speed
 
 lint:
