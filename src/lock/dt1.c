@@ -86,7 +86,7 @@ void baton_dt1_exit(baton_dt1 *lock, baton_dt1_participant *me)
     if (reg_read(&mynode->next, relaxed) == 0) {                       /* 11: a first look */
         if (reg_cas(&lock->tail, baton_ref(lock, mynode), 0, release)) /* 12 */
             return;
-        reg_fence(seq_cst); /*     10 before 11 */
+        reg_fence(seq_cst); /* 10 before 11 */
     }
     baton_word next = reg_read(&mynode->next, acquire);                     /* 11 */
     if (next != 0 && reg_cas(&mynode->status, UNLOCKED, LOCKED, relaxed)) { /* 13 */

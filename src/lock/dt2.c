@@ -50,15 +50,14 @@ void baton_dt2_join(baton_dt2_participant *me, baton_word number)
 
 void baton_dt2_enter(baton_dt2 *lock, baton_dt2_participant *me)
 {
-    baton_dt2_node *mynode = baton_deref(me, me->node); /*   doorway begins */
-    reg_write(&mynode->next, 0, relaxed);               /* 1 */
-    reg_write(&mynode->pid, me->number, relaxed);       /* 2 */
-    reg_write(&mynode->status, 0, relaxed);             /* 4 */
-    reg_write(&me->locked, 1, relaxed);                 /* 5 */
-    baton_dt2_node *pred =
-        baton_deref(/* 6: doorway ends */
-                    lock, reg_swap(&lock->tail, baton_ref(lock, mynode), acq_rel));
+    baton_dt2_node *mynode = baton_deref(me, me->node);                        /* doorway begins */
+    reg_write(&mynode->next, 0, relaxed);                                      /* 1 */
+    reg_write(&mynode->pid, me->number, relaxed);                              /* 2 */
+    reg_write(&mynode->status, 0, relaxed);                                    /* 4 */
+    reg_write(&me->locked, 1, relaxed);                                        /* 5 */
+    baton_word tail = reg_swap(&lock->tail, baton_ref(lock, mynode), acq_rel); /* 6: doorway ends */
     doorway_ends();
+    baton_dt2_node *pred = baton_deref(lock, tail);
     take(pred);
     me->pred = baton_ref(me, pred);
     note_inside(me, true);
