@@ -381,8 +381,10 @@ static void print_row(const job *j, const report *r)
     if (j->endless)
         snprintf(bound, sizeof bound, "%u x inf", j->plan.processes);
     else
-        snprintf(bound, sizeof bound, "%u%s x %u", j->plan.processes, j->plan.start > 0 ? "-1" : "",
-                 j->plan.passages);
+        snprintf(bound, sizeof bound, "%u x %u", j->plan.processes, j->plan.passages);
+    if (j->plan.start > 0)
+        snprintf(bound, sizeof bound, "%u/%u x %u", j->plan.processes - j->plan.start,
+                 j->plan.processes, j->plan.passages);
     printf("%-15s %-8s %-6s %-7s ", j->plan.subject->name, bound, j->plan.c11 ? "c11" : "sc",
            j->plan.park ? "park" : "spin");
     if (j->endless) {

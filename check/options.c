@@ -1,22 +1,11 @@
 /* Reads the options of baton-check. */
 #include "options.h"
+#include "../src/cli/number.h"
 #include "explore.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static bool number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    unsigned long long parsed = strtoull(text, &end, 10);
-    *value = parsed;
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && parsed >= least &&
-           parsed <= most;
-}
 
 const char *options_parse(options *o, int argc, char **argv)
 {
@@ -28,7 +17,7 @@ const char *options_parse(options *o, int argc, char **argv)
         RANDOM,
         TIMED,
         RUNS,
-        LIMIT_,
+        MOST_STATES,
         TRACE,
         SVG,
         JSON,
@@ -47,7 +36,7 @@ const char *options_parse(options *o, int argc, char **argv)
         {"random", required_argument, NULL, RANDOM},
         {"timed", required_argument, NULL, TIMED},
         {"runs", required_argument, NULL, RUNS},
-        {"limit", required_argument, NULL, LIMIT_},
+        {"limit", required_argument, NULL, MOST_STATES},
         {"trace", required_argument, NULL, TRACE},
         {"svg", required_argument, NULL, SVG},
         {"json", no_argument, NULL, JSON},
@@ -64,17 +53,17 @@ const char *options_parse(options *o, int argc, char **argv)
     for (int option; (option = getopt_long(argc, argv, ":n:p:m:h", known, NULL)) != -1;) {
         switch (option) {
         case 'n':
-            if (!number(optarg, 1, MOST_PROCESSES, &value))
+            if (!parse_number(optarg, 1, MOST_PROCESSES, &value))
                 return "--processes takes a number from 1 to 6";
             o->plan.processes = (uint32_t)value;
             break;
         case 'p':
-            if (!number(optarg, 1, 60, &value))
+            if (!parse_number(optarg, 1, 60, &value))
                 return "--passages takes a number from 1 to 60";
             o->plan.passages = (uint32_t)value;
             break;
         case RESTING:
-            if (!number(optarg, 0, MOST_PROCESSES - 1, &value))
+            if (!parse_number(optarg, 0, MOST_PROCESSES - 1, &value))
                 return "--resting takes a number from 0 to 5";
             o->plan.start = (uint32_t)value;
             break;
@@ -94,20 +83,20 @@ const char *options_parse(options *o, int argc, char **argv)
             break;
         case RANDOM:
             o->random = true;
-            if (!number(optarg, 0, UINT64_MAX, &o->seed))
+            if (!parse_number(optarg, 0, UINT64_MAX, &o->seed))
                 return "--random takes a seed, a whole number";
             break;
         case TIMED:
             o->timed = true;
-            if (!number(optarg, 0, UINT64_MAX, &o->seed))
+            if (!parse_number(optarg, 0, UINT64_MAX, &o->seed))
                 return "--timed takes a seed, a whole number";
             break;
         case RUNS:
-            if (!number(optarg, 1, UINT64_MAX, &o->runs))
+            if (!parse_number(optarg, 1, UINT64_MAX, &o->runs))
                 return "--runs takes a whole number";
             break;
-        case LIMIT_:
-            if (!number(optarg, 1, UINT32_MAX / 2, &o->limit))
+        case MOST_STATES:
+            if (!parse_number(optarg, 1, UINT32_MAX / 2, &o->limit))
                 return "--limit takes a number from 1 to 2147483647";
             break;
         case TRACE:

@@ -1,11 +1,10 @@
-/* What the subcommands share: messages, numbers, and the end of output. */
+/* What the subcommands share: messages, and the end of output. */
 #include "cli.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int usage_error(const char *command, const char *format, ...)
@@ -25,19 +24,6 @@ int option_error(const char *command, const char *complaint, char **argv)
     if (optopt > 0 && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0)
         return usage_error(command, "'-%c' %s", optopt, complaint);
     return usage_error(command, "'%s' %s", argv[optind - 1], complaint);
-}
-
-bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (errno != 0 || *end != '\0' || number < least || number > most)
-        return false;
-    *value = number;
-    return true;
 }
 
 int finish_output(const char *command)

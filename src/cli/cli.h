@@ -5,8 +5,7 @@
 #ifndef BATON_CLI_H
 #define BATON_CLI_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "number.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 64 };
 
@@ -18,9 +17,6 @@ __attribute__((format(printf, 2, 3))) int usage_error(const char *command, const
 
 /* The same for the option that getopt_long has just refused: "'-x' COMPLAINT". */
 int option_error(const char *command, const char *complaint, char **argv);
-
-/* A whole number from `least` to `most`; false if the text is anything else. */
-bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 
 /* Flushes standard output; EXIT_FAILED with a message if what was printed did not get there. */
 int finish_output(const char *command);

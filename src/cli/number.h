@@ -1,0 +1,11 @@
+/* Numbers on command lines, for every command of the house. */
+#ifndef BATON_NUMBER_H
+#define BATON_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A whole number from `least` to `most`; false if the text is anything else, *value left alone. */
+bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
+
+#endif
