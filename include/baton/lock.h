@@ -288,7 +288,9 @@ enum {
     BATON_NOT_JOINED = -11,     /* the participant has not joined, or has left */
     BATON_NO_TRY = -12,         /* the algorithm has no try */
     BATON_ALREADY_JOINED = -13, /* join by a participant that has not left */
-    BATON_BAD_ARGUMENT = -14,   /* a null pointer, or a waiting policy that does not exist */
+    BATON_BAD_ARGUMENT = -14,   /* a null pointer, or a value that is not allowed */
+    BATON_NO_OBJECT = -15,      /* no collect object of that name */
+    BATON_NOT_COLLECT = -16,    /* no collect object in this memory, or its header is damaged */
 };
 
 /* What a value means, as a sentence without capital or full stop. Never NULL. */

@@ -13,17 +13,17 @@ const char *baton_strerror(int value)
     case BATON_NO_ALGORITHM:
         return "no lock algorithm of that name; 'baton locks' lists them";
     case BATON_BAD_COUNT:
-        return "the number of locks or of participants is zero or more than the algorithm takes";
+        return "a number (of locks, participants, collectors or bytes) is zero or too large";
     case BATON_TOO_SMALL:
-        return "the memory is too small; ask baton_locks_size how much it takes";
+        return "the memory is too small; ask the function whose name ends in _size";
     case BATON_MISALIGNED:
         return "the memory does not begin at a multiple of BATON_CACHE_LINE";
     case BATON_NOT_LOCKS:
         return "no locks in this memory: it was never set up, is not yet ready, or is damaged";
     case BATON_OTHER_VERSION:
-        return "the locks in this memory were made by a library with another memory layout";
+        return "what is in this memory was made by a library with another memory layout";
     case BATON_FULL:
-        return "as many participants as the locks were made for have joined already";
+        return "as many participants as it was made for have joined already";
     case BATON_NO_LOCK:
         return "no lock of that number in this set";
     case BATON_NOT_INSIDE:
@@ -38,6 +38,10 @@ const char *baton_strerror(int value)
         return "the algorithm has no try";
     case BATON_BAD_ARGUMENT:
         return "an argument is null or not one of the values allowed";
+    case BATON_NO_OBJECT:
+        return "no collect object of that name; there are array, tree and matrix";
+    case BATON_NOT_COLLECT:
+        return "no collect object in this memory: never set up, not yet ready, or damaged";
     default:
         return "not a value that this library returns";
     }

@@ -8,6 +8,7 @@
  * numbers alone, so every process finds it, wherever it has mapped the memory.
  */
 #define BATON_REG_SHORT_NAMES
+#include "../reg/layout.h"
 #include "table.h"
 
 #include <string.h>
@@ -41,15 +42,6 @@ typedef struct plan {
     size_t bytes;
     size_t lock_stride;
 } plan;
-
-/* *end += count * each, rounded up to whole cache lines; false if that is no size_t. */
-static bool extend(size_t *end, size_t count, size_t each)
-{
-    size_t part;
-    return !__builtin_mul_overflow(count, each, &part) &&
-           !__builtin_add_overflow(part, BATON_CACHE_LINE - 1, &part) &&
-           !__builtin_add_overflow(*end, part / BATON_CACHE_LINE * BATON_CACHE_LINE, end);
-}
 
 static bool plan_set(const row *of, uint32_t locks, uint32_t participants, plan *out)
 {
@@ -92,15 +84,9 @@ static void *at(baton_locks *set, size_t offset)
     return (char *)set + offset;
 }
 
-/* FNV-1a over what lies between magic and checksum. Finds damage, not malice. */
 static uint64_t header_checksum(const baton_locks *set)
 {
-    const unsigned char *byte = (const unsigned char *)&set->layout;
-    const unsigned char *end = (const unsigned char *)&set->checksum;
-    uint64_t sum = 0xcbf29ce484222325ULL;
-    for (; byte < end; byte++)
-        sum = (sum ^ *byte) * 0x100000001b3ULL;
-    return sum;
+    return checksum_of(&set->layout, &set->checksum);
 }
 
 /*
