@@ -6,11 +6,12 @@
 #define BATON_BENCH_H
 
 #include "baton/lock.h"
+#include "measure.h"
 
 #include <pthread.h>
 #include <stdint.h>
 
-enum { MOST_CONTENDERS = 32, MOST_THREADS = 1024, MOST_COUNTS = 32, MOST_ROUNDS = 101 };
+enum { MOST_CONTENDERS = 32, MOST_THREADS = 1024, MOST_COUNTS = 32 };
 
 typedef struct contender contender;
 typedef struct arena arena;

@@ -19,13 +19,6 @@ typedef struct sample {
     double switches_per_s;
 } sample;
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void sleep_s(double seconds)
 {
     struct timespec left = {(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)};
@@ -112,11 +105,11 @@ static const char *let_run(arena *in, double seconds, sample *out)
     if (started < in->threads)
         atomic_store(&in->stop, true);
     atomic_store(&in->go, true);
-    double start = now_s();
+    uint64_t start = now_ns();
     if (started == in->threads)
         sleep_s(seconds);
     atomic_store(&in->stop, true);
-    double took = now_s() - start;
+    double took = (double)(now_ns() - start) * 1e-9;
     uint64_t passages = 0;
     for (uint32_t i = 0; i < started; i++) {
         pthread_join(in->worker[i].thread, NULL);
@@ -151,19 +144,6 @@ static const char *measure(const contest *plan, const contender *who, uint32_t t
     who->close(in);
     free(in);
     return trouble;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_size);
-    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 /* Medians of one contender; samples[round * stride] is what it did in that round. */

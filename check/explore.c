@@ -32,6 +32,12 @@ const char *property_of(finding found, const char **detail)
     case EXIT_WAITS:
         *to = "exit has come to an await";
         return "wait-free exit";
+    case BAD_OUTCOME:
+        *to = model_verdict();
+        return "outcome";
+    case NOT_UNSHARED:
+        *to = "a process reads there what another has written";
+        return "unshared register";
     case WRONG_ACCESS:
         *to = "an access that no lock may make";
         return "memory safety";

@@ -144,6 +144,16 @@ static const char *how_it_ended(const result *r)
     }
 }
 
+static void program_text(const result *e, FILE *out)
+{
+    property_line(out, e, "outcome", true);
+    property_line(out, e, "deadlock freedom", true);
+    property_line(out, e, "memory safety", true);
+    fprintf(out, "  %-18s %u\n", "own steps, at most", e->figures.entry_steps);
+    for (uint32_t i = 0; i < MOST_NOTED && e->figures.noted[i].name != NULL; i++)
+        fprintf(out, "  %-18s %u\n", e->figures.noted[i].name, e->figures.noted[i].most);
+}
+
 void report_text(const job *j, const report *r, FILE *out)
 {
     if (j->endless) {
@@ -165,6 +175,10 @@ void report_text(const job *j, const report *r, FILE *out)
     fprintf(out, "  %llu configurations, %llu steps, %.4g executions, %.2f s, %.0f steps/s\n",
             (unsigned long long)e->states, (unsigned long long)e->moves, e->executions, e->seconds,
             e->seconds > 0 ? (double)e->moves / e->seconds : 0);
+    if (s->judge != NULL) {
+        program_text(e, out);
+        return;
+    }
     property_line(out, e, "mutual exclusion", true);
     property_line(out, e, "deadlock freedom", true);
     property_line(out, e, "FIFO", s->fifo);
@@ -211,7 +225,7 @@ static void json_winners(json *to, const char *key, const uint8_t winners[32])
 static void json_checked(json *to, const baton_check_subject *s)
 {
     json_open(to, "checked", '[');
-    json_string(to, NULL, "mutual exclusion");
+    json_string(to, NULL, s->judge != NULL ? "outcome" : "mutual exclusion");
     json_string(to, NULL, "deadlock freedom");
     json_string(to, NULL, "memory safety");
     if (s->fifo)
@@ -219,6 +233,15 @@ static void json_checked(json *to, const baton_check_subject *s)
     if (s->wait_free_exit)
         json_string(to, NULL, "wait-free exit");
     json_close(to, ']');
+}
+
+static void program_fields(json *to, const result *e)
+{
+    json_integer(to, "own_steps", e->figures.entry_steps);
+    json_open(to, "figures", '{');
+    for (uint32_t i = 0; i < MOST_NOTED && e->figures.noted[i].name != NULL; i++)
+        json_integer(to, e->figures.noted[i].name, e->figures.noted[i].most);
+    json_close(to, '}');
 }
 
 static void report_fields(json *to, const job *j, const report *r)
@@ -258,6 +281,10 @@ static void report_fields(json *to, const job *j, const report *r)
     json_integer(to, "steps", e->moves);
     json_real(to, "executions", e->executions);
     json_real(to, "seconds", e->seconds);
+    if (j->plan.subject->judge != NULL) {
+        program_fields(to, e);
+        return;
+    }
     json_integer(to, "entry_steps", e->figures.entry_steps);
     json_integer(to, "exit_steps", e->figures.exit_steps);
     json_bool(to, "exit_waits", e->figures.exit_waits);
@@ -331,7 +358,8 @@ static size_t list_jobs(const options *o, const baton_check_subject *subjects, s
         const struct bound *w = &bounds[b];
         for (size_t i = 0; i < count && made < MOST_JOBS; i++) {
             const baton_check_subject *s = &subjects[i];
-            if ((w->locks != NULL && !is_word_of(s->name, w->locks)) || (o->quick && !w->quick) ||
+            if ((w->locks != NULL ? !is_word_of(s->name, w->locks) : s->judge != NULL) ||
+                (o->quick && !w->quick) ||
                 (s->most_processes != 0 && w->processes > s->most_processes))
                 continue;
             jobs[made++] = (job){

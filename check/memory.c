@@ -308,6 +308,8 @@ baton_word memory_answer(const config *c, uint32_t p, const point *at, uint32_t 
     static config scratch;
     baton_word answer = 0;
     bool writes;
+    if (at->act == ACT_CHOOSE)
+        return choice;
     config_copy(&scratch, c);
     if (at->act != ACT_FENCE && at->act != ACT_WAKE)
         memory_access(&scratch, p, at, choice, &answer, &writes);

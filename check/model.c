@@ -120,6 +120,55 @@ static finding finish_passage(config *c, uint32_t p, const point *end, figures *
     return come_to(c, p, call_begin(p, CALL_ENTER, lock_of(c, p), end->memory), f);
 }
 
+/* ---- programs ---- */
+
+static const char *verdict;
+static figures *noting;
+
+const char *model_verdict(void)
+{
+    return verdict;
+}
+
+void baton_check_figure(const char *name, uint32_t value)
+{
+    for (uint32_t i = 0; i < MOST_NOTED; i++) {
+        if (noting->noted[i].name == NULL)
+            noting->noted[i].name = name;
+        if (strcmp(noting->noted[i].name, name) == 0) {
+            if (value > noting->noted[i].most)
+                noting->noted[i].most = value;
+            return;
+        }
+    }
+}
+
+/* The process has run its program; if it was the last, the outcome is judged. */
+static finding finish_program(config *c, uint32_t p, const point *end, figures *f)
+{
+    standing *me = &c->process[p];
+    if (end->steps > f->entry_steps)
+        f->entry_steps = end->steps;
+    me->phase = DONE;
+    me->own = end->memory;
+    me->at = 0;
+    baton_check_outcome o = {.processes = the.processes};
+    for (uint32_t q = 0; q < the.processes; q++) {
+        if (c->process[q].phase != DONE && q >= the.start)
+            return FINE;
+        o.own[q] = memory_at(c->process[q].own);
+    }
+    baton_word values[MOST_REGISTERS];
+    for (uint32_t r = 0; r < registers(); r++)
+        values[r] = newest_value(c, r);
+    o.memory = memory_with(values);
+    noting = f;
+    const char *wrong = the.subject->judge(&o);
+    if (wrong != NULL)
+        verdict = wrong;
+    return wrong != NULL ? BAD_OUTCOME : FINE;
+}
+
 /* Process p now stands at that point: what does that mean? */
 static finding come_to(config *c, uint32_t p, point_id to, figures *f)
 {
@@ -138,6 +187,8 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
     }
     switch (at->act) {
     case ACT_END:
+        if (the.subject->judge != NULL)
+            return finish_program(c, p, at, f);
         return me->phase == TRYING && at->entered ? enter_section(c, p, at, f)
                                                   : finish_passage(c, p, at, f);
     case ACT_AGAIN: {
@@ -168,6 +219,48 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
     default:
         return FINE;
     }
+}
+
+/* ---- registers that are not shared ---- */
+
+static uint32_t unshared_writers[MOST_REGISTERS]; /* a bit for each process that was seen to */
+static uint32_t unshared_readers[MOST_REGISTERS];
+
+/* Whether the process is about to access a register in which nobody sees what another does. */
+static bool is_unobserved(const standing *s)
+{
+    if (the.c11 || the.watched != 0 || (s->phase != TRYING && s->phase != LEAVING))
+        return false;
+    const point *at = point_at(s->at);
+    if (at->act == ACT_FENCE)
+        return the.subject->judge != NULL; /* nothing in sc; of locks it is counted as a step */
+    return (at->act == ACT_READ || at->act == ACT_WRITE) && at->await == 0 &&
+           register_at(at->reg)->unshared;
+}
+
+/* Makes all such accesses at once: when they are made makes no difference to anybody. */
+static finding go_on_unobserved(config *c, uint32_t p, figures *f)
+{
+    standing *me = &c->process[p];
+    finding found = FINE;
+    while (found == FINE && is_unobserved(me)) {
+        const point *at = point_at(me->at);
+        baton_word answer = 0;
+        bool writes;
+        if (at->act == ACT_FENCE) {
+            found = come_to(c, p, point_next(me->at, 0), f);
+            continue;
+        }
+        uint32_t *who = at->act == ACT_READ ? unshared_readers : unshared_writers;
+        who[at->reg] |= 1U << p;
+        for (uint32_t q = 0; q < the.processes; q++)
+            if ((unshared_readers[at->reg] >> q & 1) != 0 &&
+                (unshared_writers[at->reg] & ~(1U << q)) != 0)
+                return NOT_UNSHARED;
+        memory_access(c, p, at, 0, &answer, &writes);
+        found = come_to(c, p, point_next(me->at, answer), f);
+    }
+    return found;
 }
 
 /* ---- moves ---- */
@@ -232,6 +325,8 @@ uint32_t moves_of(const config *c, uint32_t p)
         uint32_t sleepers = sleepers_at(c, at->place);
         return sleepers > 1 ? sleepers : 1;
     }
+    if (at->act == ACT_CHOOSE)
+        return (uint32_t)at->value;
     return memory_choices(c, p, at);
 }
 
@@ -257,6 +352,8 @@ finding move(const config *from, uint32_t p, uint32_t choice, config *to, figure
             memory_fence(to, p, at->order);
     } else if (at->act == ACT_WAKE) {
         wake(to, at, choice);
+    } else if (at->act == ACT_CHOOSE) {
+        answer = choice;
     } else {
         bool writes;
         if (memory_is_full(to))
@@ -282,6 +379,8 @@ finding move(const config *from, uint32_t p, uint32_t choice, config *to, figure
     if (the.watched != 0 && at->await != 0 && point_at(next)->await == 0)
         meter_look(to, p, at, true, f);
     finding found = come_to(to, p, next, f);
+    if (found == FINE)
+        found = go_on_unobserved(to, p, f);
     if (point_at(next)->won != 0)
         count_winners(to, f);
     if (the.c11)
@@ -312,6 +411,8 @@ bool is_blocked(const config *c, uint32_t p)
 bool is_resting(const config *c, uint32_t p)
 {
     const standing *s = &c->process[p];
+    if (the.subject->judge != NULL) /* a program is to be run: nobody may stay away */
+        return s->phase == DONE;
     return s->phase == DONE || (s->phase == TRYING && point_at(s->at)->resting);
 }
 
@@ -346,10 +447,14 @@ finding model_begin(const scope *plan, config *first)
     locks = the.subject->locks != 0 ? the.subject->locks : 1;
     memset(first, 0, sizeof *first);
     memory_begin(plan, first);
+    memset(unshared_writers, 0, sizeof unshared_writers);
+    memset(unshared_readers, 0, sizeof unshared_readers);
     meter_begin(plan->watched);
     for (uint32_t p = 0; p < the.processes; p++) {
         finding found = come_to(
             first, p, call_begin(p, CALL_ENTER, lock_of(first, p), INITIAL_MEMORY), &unused);
+        if (found == FINE)
+            found = go_on_unobserved(first, p, &unused);
         if (found != FINE)
             worst = found;
     }

@@ -13,7 +13,13 @@
 
 #include "process.h"
 
-enum { MOST_MESSAGES = 160, MOST_VALUES = 255, MOST_POINTS = 1 << 24, MOST_PACKED = 4096 };
+enum {
+    MOST_NOTED = 8,
+    MOST_MESSAGES = 160,
+    MOST_VALUES = 255,
+    MOST_POINTS = 1 << 24,
+    MOST_PACKED = 4096
+};
 
 /*
  * For each register the number of a message; behind them, 1 for each lock whose last section is
@@ -35,7 +41,7 @@ typedef struct standing {
     uint8_t passage; /* passages made; in an endless exploration, modulo the number of locks */
     uint8_t rank;    /* place among those who finished their doorway and wait; 0 if not there */
     uint8_t sleep;   /* parking: ASLEEP, or STIRRED if woken while it was looking */
-    uint32_t own;    /* own memory while INSIDE */
+    uint32_t own;    /* own memory while INSIDE; of a program, when DONE */
 } standing;
 
 /* What the caches of the watched process hold, and what it has paid in this passage. */
@@ -77,6 +83,8 @@ typedef enum finding {
     STALE_SECTION, /* mutual exclusion: the holder may miss what the last holder wrote */
     NOT_FIFO,
     EXIT_WAITS,
+    BAD_OUTCOME,  /* of a program; see model_verdict */
+    NOT_UNSHARED, /* a register was said to be unshared, and is not */
     WRONG_ACCESS, /* a reference to nothing, a node given up; the point says which */
     NEEDS_FENCES, /* explore again with plan.fences */
     TOO_LARGE,    /* more messages or values than the model keeps */
@@ -93,6 +101,11 @@ typedef struct figures {
      */
     uint8_t winners[32];
     uint8_t holders[32];
+    /* What the judge of a program has noted. */
+    struct {
+        const char *name;
+        uint32_t most;
+    } noted[MOST_NOTED];
 } figures;
 
 enum { METER_FULL = 50, UNBOUNDED = METER_FULL };
@@ -115,6 +128,8 @@ bool is_resting(const config *c, uint32_t p);
 bool is_deadlocked(const config *c);
 /* If it is in the middle of a look that has failed, puts it back before the look. */
 bool go_back_to_await(config *c, uint32_t p);
+/* What the judge said of the last outcome that was bad. */
+const char *model_verdict(void);
 /* The newest value of a register, which in c11 not everybody has to see. */
 baton_word newest_value(const config *c, uint32_t reg);
 uint32_t lock_of(const config *c, uint32_t p);

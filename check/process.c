@@ -46,6 +46,9 @@ static struct {
     point_id path[MOST_ANSWERS]; /* the points that they answer */
     uint32_t answers, given;
     uint16_t steps;
+    uint32_t last_step; /* with `breaking`: no more than so many */
+    bool breaking;
+    jmp_buf broken;
     bool doorway;
     uint32_t won, lost;
     point_id await;
@@ -138,6 +141,15 @@ void baton_check_home(const baton_reg *reg, baton_word owner)
         x.reg[index].home = (uint32_t)owner;
 }
 
+void baton_check_unshared(const baton_reg *reg)
+{
+    int index = reg_index(reg);
+    if (index < 0)
+        x.trouble = "what is said to be unshared is no register";
+    else
+        x.reg[index].unshared = true;
+}
+
 const char *value_name(baton_word value, char buffer[48])
 {
     for (uint32_t i = 0; i < x.regs; i++) {
@@ -157,11 +169,32 @@ const char *value_name(baton_word value, char buffer[48])
 
 /* ---- the backend: answers while there are any, then back to whoever wants to know ---- */
 
+/* An access of the judge's, after all is over: to the memory as it is. */
+static baton_word access_directly(act kind, const baton_reg *reg, baton_word value,
+                                  baton_word expect)
+{
+    baton_word seen = 0;
+    if (reg == NULL)
+        return 0;
+    run.steps++;
+    memcpy(&seen, reg, sizeof seen);
+    bool writes = kind == ACT_WRITE || kind == ACT_SWAP || (kind == ACT_CAS && seen == expect);
+    if (kind == ACT_ADD)
+        value += seen;
+    if (writes || kind == ACT_ADD)
+        memcpy(x.arena + offset_of(reg), &value, sizeof value);
+    return kind == ACT_CAS ? writes : seen;
+}
+
 /* The answer to an access, if there is one; else asks. */
 static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, baton_word expect,
                             memory_order order, const char *file, int line)
 {
     int index = -1;
+    if (!run.running)
+        return access_directly(kind, reg, value, expect);
+    if (run.breaking && run.steps == run.last_step && kind != ACT_CHOOSE)
+        longjmp(run.broken, 1);
     if (reg != NULL) {
         index = reg_index(reg);
         if (index < 0)
@@ -176,7 +209,7 @@ static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, ba
         if (before->act != kind || (index >= 0 && before->reg != index) || before->value != value ||
             before->expect != expect)
             wrong("does not do the same as before with the same answers", file, line);
-        if (kind != ACT_FENCE)
+        if (kind != ACT_FENCE && kind != ACT_CHOOSE)
             run.steps++;
         run.doorway = false;
         return run.answer[run.given++];
@@ -223,6 +256,22 @@ baton_word baton_check_add(const baton_reg *reg, baton_word addend, memory_order
 void baton_check_fence(memory_order order, const char *file, int line)
 {
     answer_to(ACT_FENCE, NULL, 0, 0, order, file, line);
+}
+
+uint32_t baton_check_choose(uint32_t ways)
+{
+    return (uint32_t)answer_to(ACT_CHOOSE, NULL, ways, 0, memory_order_relaxed, NULL, 0);
+}
+
+bool baton_check_break_off(uint32_t accesses, void (*part)(void *context), void *context)
+{
+    run.last_step = run.steps + accesses;
+    run.breaking = true;
+    bool broken = setjmp(run.broken) != 0;
+    if (!broken)
+        part(context);
+    run.breaking = false;
+    return broken;
 }
 
 void *baton_check_deref(const void *base, baton_word ref, const char *file, int line)
@@ -325,6 +374,20 @@ uint32_t points(void)
     return x.points;
 }
 
+uint32_t baton_check_steps(void)
+{
+    return run.steps;
+}
+
+void *memory_with(const baton_word values[])
+{
+    own_load(INITIAL_MEMORY);
+    run.steps = 0; /* of who accesses it */
+    for (uint32_t i = 0; i < x.regs; i++)
+        memcpy(x.arena + offset_of(x.reg[i].address), &values[i], sizeof values[i]);
+    return x.arena;
+}
+
 static point_id add_point(point what)
 {
     if (x.points == x.room)
@@ -342,6 +405,7 @@ static point run_call(const struct root *of)
     run.doorway = false;
     run.await = 0;
     run.won = run.lost = 0;
+    run.breaking = false;
     run.running = true;
     if (setjmp(run.back) == 0) {
         bool entered = true;
@@ -440,7 +504,7 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
 {
     processes_end();
     if (subject->locks > BATON_CHECK_MOST_LOCKS || subject->bytes == 0 || subject->init == NULL ||
-        subject->enter == NULL || subject->exit == NULL)
+        subject->enter == NULL || (subject->exit == NULL && subject->judge == NULL))
         return "the subject is not complete, or has too many locks";
     x.subject = subject;
     x.processes = processes;
@@ -451,6 +515,8 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
         return "out of memory";
     memset(x.arena, 0, x.bytes);
     source_names_restart();
+    if (subject->select != NULL)
+        subject->select(subject);
     subject->init(x.arena, processes, waiting);
     if (x.trouble != NULL)
         return x.trouble;

@@ -26,6 +26,7 @@ typedef enum act {
     ACT_AWAIT,  /* about to look at the condition of an await; the answer is always 0 */
     ACT_FAILED, /* has looked, and the condition did not hold: goes back to its await */
     ACT_WAKE,   /* about to wake who sleeps at a place; only where waiting is parking */
+    ACT_CHOOSE, /* about to choose one of `value` ways */
     ACT_AGAIN,  /* the call goes on as if it had just begun */
     ACT_END,    /* the call has returned */
     ACT_WRONG,  /* about to do what no lock may do; see `wrong` */
@@ -65,6 +66,7 @@ typedef struct point {
 typedef struct reg_info {
     const baton_reg *address;
     baton_word initial;
+    bool unshared; /* nobody reads what another has written */
     uint32_t home; /* number of the process in whose memory it lies, from 1; 0 if in nobody's */
     char name[40];
 } reg_info;
@@ -83,6 +85,8 @@ uint32_t registers(void);
 const reg_info *register_at(uint32_t index);
 /* The bytes of an own memory: the subject's memory as its process left it. */
 const char *memory_at(uint32_t memory);
+/* The subject's memory with these values in its registers; until the next call of anything here. */
+void *memory_with(const baton_word values[]);
 /* The number of the own memory of a process that has not yet called anything. */
 enum { INITIAL_MEMORY = 0 };
 /*

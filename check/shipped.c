@@ -59,56 +59,36 @@ static bool try(void *memory, uint32_t lock, uint32_t process)
     return the_row->try(lock_at(memory, lock), seat_at(memory, lock, process), process);
 }
 
-static void use(const char *algorithm, uint32_t locks)
-{
-    the_row = baton_row_find(algorithm);
-    the_locks = locks;
-}
-
-/* Each subject has an init of its own, since init is where the explorer learns which one it is. */
-#define SUBJECT_INIT(function, algorithm, locks)                                  \
-    static void function(void *memory, uint32_t processes, baton_waiting waiting) \
-    {                                                                             \
-        use(algorithm, locks);                                                    \
-        init(memory, processes, waiting);                                         \
-    }
-
-SUBJECT_INIT(init_tas, "tas", 1)
-SUBJECT_INIT(init_peterson, "peterson", 1)
-SUBJECT_INIT(init_filter, "filter", 1)
-SUBJECT_INIT(init_filter_fme1, "filter-fme1", 1)
-SUBJECT_INIT(init_filter_fme2, "filter-fme2", 1)
-SUBJECT_INIT(init_tournament, "tournament", 1)
-SUBJECT_INIT(init_tournament_fme, "tournament-fme", 1)
-SUBJECT_INIT(init_mcs, "mcs", 1)
-SUBJECT_INIT(init_dt1, "dt1", 1)
-SUBJECT_INIT(init_dt2, "dt2", 1)
-SUBJECT_INIT(init_dt2_twice, "dt2", 2)
-
-static const struct {
+static const struct shipped {
     const char *name;
     const char *algorithm;
     uint32_t locks;
-    void (*init)(void *, uint32_t, baton_waiting);
     bool tries; /* process 1 tries instead of entering */
 } shipped[] = {
-    {"tas", "tas", 1, init_tas, false},
-    {"peterson", "peterson", 1, init_peterson, false},
-    {"filter", "filter", 1, init_filter, false},
-    {"filter-fme1", "filter-fme1", 1, init_filter_fme1, false},
-    {"filter-fme2", "filter-fme2", 1, init_filter_fme2, false},
-    {"tournament", "tournament", 1, init_tournament, false},
-    {"tournament-fme", "tournament-fme", 1, init_tournament_fme, false},
-    {"mcs", "mcs", 1, init_mcs, false},
-    {"dt1", "dt1", 1, init_dt1, false},
-    {"dt2", "dt2", 1, init_dt2, false},
-    {"tas-try", "tas", 1, init_tas, true},
-    {"mcs-try", "mcs", 1, init_mcs, true},
-    {"dt1-try", "dt1", 1, init_dt1, true},
-    {"dt2-twice", "dt2", 2, init_dt2_twice, false}, /* two locks that share the nodes */
+    {"tas", "tas", 1, false},
+    {"peterson", "peterson", 1, false},
+    {"filter", "filter", 1, false},
+    {"filter-fme1", "filter-fme1", 1, false},
+    {"filter-fme2", "filter-fme2", 1, false},
+    {"tournament", "tournament", 1, false},
+    {"tournament-fme", "tournament-fme", 1, false},
+    {"mcs", "mcs", 1, false},
+    {"dt1", "dt1", 1, false},
+    {"dt2", "dt2", 1, false},
+    {"tas-try", "tas", 1, true},
+    {"mcs-try", "mcs", 1, true},
+    {"dt1-try", "dt1", 1, true},
+    {"dt2-twice", "dt2", 2, false}, /* two locks that share the nodes */
 };
 
 enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
+
+static void select_lock(const baton_check_subject *subject)
+{
+    const struct shipped *chosen = subject->context;
+    the_row = baton_row_find(chosen->algorithm);
+    the_locks = chosen->locks;
+}
 
 size_t shipped_subjects(baton_check_subject subjects[MOST_SHIPPED])
 {
@@ -120,7 +100,8 @@ size_t shipped_subjects(baton_check_subject subjects[MOST_SHIPPED])
             .bytes = shipped[i].locks * lock_stride(of, MOST) +
                      seat_bytes(of) * MOST * (of->pair_bytes != 0 ? shipped[i].locks : 1),
             .locks = shipped[i].locks, .most_processes = of->is.most_participants,
-            .init = shipped[i].init, .enter = enter, .exit = leave, .try = shipped[i].tries ?
+            .select = select_lock, .context = &shipped[i], .init = init, .enter = enter,
+            .exit = leave, .try = shipped[i].tries ?
             try : NULL,
                 .fifo = of->is.fifo, .wait_free_exit = of->is.wait_free_exit,
                 .lockout_free = of->is.lockout_free && !shipped[i].tries,

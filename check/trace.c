@@ -41,7 +41,7 @@ static void describe_access(line *l, const point *at, const config *before, cons
     char one[48];
     char two[48];
     const char *reg = register_at(at->reg)->name;
-    const char *paper = source_paper_line(at->at.file, at->at.line);
+    const char *paper = at->act != ACT_CHOOSE ? source_paper_line(at->at.file, at->at.line) : "";
     if (paper[0] != '\0')
         say(l->what, "%s: ", paper);
     switch (at->act) {
@@ -73,6 +73,9 @@ static void describe_access(line *l, const point *at, const config *before, cons
     case ACT_FENCE:
         say(l->what, "fence");
         break;
+    case ACT_CHOOSE:
+        say(l->what, "chooses %u of %u", (unsigned)answer, (unsigned)at->value);
+        return;
     case ACT_WAKE:
         say(l->what, "wakes %s", at->value == 1 ? "one" : "all");
         break;

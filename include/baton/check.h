@@ -84,6 +84,16 @@ void baton_check_take(const void *object);
 enum { BATON_CHECK_MOST_PROCESSES = 6, BATON_CHECK_MOST_LOCKS = 2 };
 
 /*
+ * How a program ended: what each process has written into its own memory, and the memory with what
+ * the registers hold in the end.
+ */
+typedef struct baton_check_outcome {
+    uint32_t processes;
+    const void *own[BATON_CHECK_MOST_PROCESSES];
+    void *memory;
+} baton_check_outcome;
+
+/*
  * A lock to be checked, or several that share memory. `memory` is the same piece of zeroed, line-
  * aligned memory in every call. init sets it up for so many processes, numbered from 0, who wait in
  * that way.
@@ -93,6 +103,12 @@ typedef struct baton_check_subject {
     size_t bytes;            /* of memory, for as many processes as an exploration takes */
     uint32_t locks;          /* how many locks are in it; 0 means 1 */
     uint32_t most_processes; /* 0: no limit of its own */
+    /*
+     * For subjects that share their functions: if not NULL, called before init, so that these can
+     * tell which of the subjects they are called for.
+     */
+    void (*select)(const struct baton_check_subject *subject);
+    const void *context; /* for select */
     void (*init)(void *memory, uint32_t processes, baton_waiting waiting);
     void (*enter)(void *memory, uint32_t lock, uint32_t process);
     void (*exit)(void *memory, uint32_t lock, uint32_t process);
@@ -102,7 +118,32 @@ typedef struct baton_check_subject {
     bool fifo;           /* entries in the order of doorways; enter calls baton_doorway_ends() */
     bool wait_free_exit; /* exit awaits nothing */
     bool lockout_free;   /* no fair run in which a process tries for ever */
+    /*
+     * Not NULL: a program, not a lock. Every process calls enter once; what it keeps in the memory
+     * outside of registers is its own. When all have returned, says what is wrong with the outcome:
+     * a few words that stay, or NULL if nothing is. It may note figures, and access registers
+     * in outcome->memory with the functions of baton/reg.h.
+     */
+    const char *(*judge)(const baton_check_outcome *outcome);
 } baton_check_subject;
+
+/*
+ * To be called by init: no process reads from this register what another has written. Accesses to
+ * it then need not be interleaved with anything (in sc), which saves many configurations. That it
+ * is so is checked.
+ */
+void baton_check_unshared(const baton_reg *reg);
+/* To be called by judge: the largest value of each name is reported. Names must stay. */
+void baton_check_figure(const char *name, uint32_t value);
+/* To be called by a program, or by judge: the accesses that it has made so far. */
+uint32_t baton_check_steps(void);
+/* A number from 0 to ways - 1; every one of them is explored. */
+uint32_t baton_check_choose(uint32_t ways);
+/*
+ * Calls part(context) and breaks it off before it has made more than `accesses` accesses, as if the
+ * process had died there. Returns whether that was necessary.
+ */
+bool baton_check_break_off(uint32_t accesses, void (*part)(void *context), void *context);
 
 /* The whole command line program for these subjects. Returns its exit code. */
 int baton_check_main(int argc, char **argv, const baton_check_subject *subjects, size_t count);

@@ -1,12 +1,9 @@
-/* `baton bench`: reads what to measure, runs the contest, prints what came out. */
-#include "../../bench/bench.h"
+/* `baton bench`: reads what to measure. */
+#include "bench.h"
+#include "baton/collect.h"
 #include "cli.h"
-#include "json.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,116 +12,40 @@ static void help(void)
 {
     puts(
         "Usage: baton bench [OPTION...] [LOCK...]\n"
+        "       baton bench --collect [OPTION...]\n"
         "Measures LOCKs (all, if none is named) side by side with pthread's mutex and Concurrency\n"
         "Kit's MCS, in interleaved rounds. One thread alone only enters and exits; several "
         "threads\n"
         "also work inside and outside the critical section.\n"
         "\n"
         "  -t, --threads LIST   numbers of threads, as in 1,2,8 (1 and the number of processors)\n"
-        "  -s, --seconds S      for everything together (15)\n"
-        "  -r, --rounds N       rounds, of which the median is shown (5)\n"
         "      --inside NS      work in the critical section, in nanoseconds (50)\n"
         "      --outside NS     work after it, on average (100)\n"
         "      --park           who waits sleeps in the kernel after a while, instead of spinning\n"
         "      --no-peers       without pthread and Concurrency Kit\n"
-        "      --json           results as JSON\n"
-        "      --plot FILE.svg  throughput over threads, drawn by gnuplot\n"
-        "  -h, --help           this help\n"
         "\n"
         "Columns: passages per second of all threads together; nanoseconds per passage; ratio to\n"
         "the throughput of pthread, and of Concurrency Kit's MCS, in the same round; Jain's\n"
         "fairness index (1: all threads alike); longest wait to enter, from an extra round that\n"
         "clocks each entry; context switches.\n"
-        "An updates-lost error means that a lock let two threads in at a time.");
-}
-
-static void show_progress(double share, const char *name, uint32_t threads)
-{
-    fprintf(stderr, "\r\033[K%3.0f%%  %s, %" PRIu32 " thread%s", 100 * share, name, threads,
-            threads == 1 ? "" : "s");
-}
-
-static void clear_progress(const contest *plan)
-{
-    if (plan->progress != NULL)
-        fputs("\r\033[K", stderr);
-}
-
-static void print_ratio(int width, double ratio)
-{
-    if (ratio > 0)
-        printf("%*.2fx ", width - 1, ratio);
-    else
-        printf("%*s ", width, "-");
-}
-
-static void print_text(const contest *plan, const outcome *outcomes)
-{
-    for (size_t t = 0; t < plan->counts; t++) {
-        uint32_t threads = plan->threads[t];
-        if (threads == 1)
-            printf("1 thread, nothing inside or outside the critical section\n");
-        else
-            printf("%" PRIu32 " threads, %" PRIu64 " ns inside, %" PRIu64
-                   " ns outside, waiting by %s\n",
-                   threads, plan->inside_ns, plan->outside_ns,
-                   plan->waiting == BATON_PARK ? "parking" : "spinning");
-        printf("%-15s %12s %9s %11s %10s %9s %14s %11s\n", "LOCK", "passages/s", "ns", "vs pthread",
-               "vs ck-mcs", "fairness", "longest wait", "switches/s");
-        for (size_t c = 0; c < plan->contenders; c++) {
-            const outcome *o = &outcomes[c * plan->counts + t];
-            const char *name = plan->contender[c]->name;
-            if (!o->measured) {
-                printf("%-15s %12s\n", name, "-");
-                continue;
-            }
-            printf("%-15s %11.2fM %9.1f ", name, o->passages_per_s / 1e6, o->ns_per_passage);
-            print_ratio(11, o->ratio_to_pthread);
-            print_ratio(10, o->ratio_to_ck);
-            printf("%9.3f %11.1f us %11.0f\n", o->fairness, o->longest_wait_us, o->switches_per_s);
-        }
-        if (t + 1 < plan->counts)
-            putchar('\n');
-    }
-}
-
-static void json_ratio(json *j, const char *key, double ratio)
-{
-    if (ratio > 0)
-        json_real(j, key, ratio);
-    else
-        json_null(j, key);
-}
-
-static void print_json(const contest *plan, const outcome *outcomes)
-{
-    json j = json_start(stdout);
-    json_open(&j, NULL, '{');
-    json_string(&j, "version", baton_version());
-    json_integer(&j, "processors", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-    json_integer(&j, "rounds", plan->rounds);
-    json_integer(&j, "inside_ns", plan->inside_ns);
-    json_integer(&j, "outside_ns", plan->outside_ns);
-    json_string(&j, "waiting", plan->waiting == BATON_PARK ? "park" : "spin");
-    json_open(&j, "results", '[');
-    for (size_t k = 0; k < plan->contenders * plan->counts; k++) {
-        const outcome *o = &outcomes[k];
-        if (!o->measured)
-            continue;
-        json_open(&j, NULL, '{');
-        json_string(&j, "lock", plan->contender[k / plan->counts]->name);
-        json_integer(&j, "threads", plan->threads[k % plan->counts]);
-        json_real(&j, "passages_per_s", o->passages_per_s);
-        json_real(&j, "ns_per_passage", o->ns_per_passage);
-        json_ratio(&j, "ratio_to_pthread", o->ratio_to_pthread);
-        json_ratio(&j, "ratio_to_ck_mcs", o->ratio_to_ck);
-        json_real(&j, "fairness", o->fairness);
-        json_real(&j, "longest_wait_us", o->longest_wait_us);
-        json_real(&j, "context_switches_per_s", o->switches_per_s);
-        json_close(&j, '}');
-    }
-    json_close(&j, ']');
-    json_close(&j, '}');
+        "An updates-lost error means that a lock let two threads in at a time.\n"
+        "\n"
+        "With --collect, measures store & collect instead: nanoseconds that STORE and COLLECT\n"
+        "take when k participants have stored, by one thread, which stores as one after another.\n"
+        "Then tree and matrix have a path of k marked nodes; many at once can mark more.\n"
+        "\n"
+        "      --collect        array, tree and matrix, instead of locks\n"
+        "      --value BYTES    size of each value (that of a word)\n"
+        "\n"
+        "Columns: the first STORE of the k-th to come; STOREs of those who have stored before;\n"
+        "COLLECT of all k values.\n"
+        "\n"
+        "For both:\n"
+        "  -s, --seconds S      for everything together (15)\n"
+        "  -r, --rounds N       rounds, of which the median is shown (5)\n"
+        "      --json           results as JSON\n"
+        "      --plot FILE.svg  throughput over threads, or nanoseconds over k, drawn by gnuplot\n"
+        "  -h, --help           this help");
 }
 
 /* Keeps plan->threads in order and each number once. */
@@ -183,113 +104,146 @@ static int choose(contest *plan, bool peers, int words, char **word)
     return EXIT_DONE;
 }
 
-/* Opens the plot's file before anything is measured: what cannot be written should be said now. */
-static int open_plot(const char *name)
+/* The command line. */
+typedef struct wish {
+    contest locks;
+    collect_plan collect;
+    bench_view view;
+    bool about_collect;
+    bool peers;
+    const char *of_locks;   /* an option that was given and is about locks only; or NULL */
+    const char *of_collect; /* likewise */
+} wish;
+
+enum { INSIDE = 256, OUTSIDE, PARK, NO_PEERS, COLLECT, VALUE, JSON, PLOT };
+
+static const struct option options[] = {
+    {"threads", required_argument, NULL, 't'},
+    {"seconds", required_argument, NULL, 's'},
+    {"rounds", required_argument, NULL, 'r'},
+    {"inside", required_argument, NULL, INSIDE},
+    {"outside", required_argument, NULL, OUTSIDE},
+    {"park", no_argument, NULL, PARK},
+    {"no-peers", no_argument, NULL, NO_PEERS},
+    {"collect", no_argument, NULL, COLLECT},
+    {"value", required_argument, NULL, VALUE},
+    {"json", no_argument, NULL, JSON},
+    {"plot", required_argument, NULL, PLOT},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* Options that are about locks only. */
+static int parse_lock_option(int option, wish *w)
 {
-    int file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0)
-        fprintf(stderr, "baton bench: cannot write the plot to %s: %s\n", name, strerror(errno));
-    return file;
+    uint64_t number;
+    for (const struct option *o = options; o->name != NULL; o++)
+        if (o->val == option)
+            w->of_locks = o->name;
+    switch (option) {
+    case 't':
+        if (!parse_threads(optarg, &w->locks))
+            return usage_error("bench",
+                               "--threads takes up to %d numbers from 1 to %d, as in 1,2,8",
+                               MOST_COUNTS, MOST_THREADS);
+        break;
+    case INSIDE:
+    case OUTSIDE:
+        if (!parse_number(optarg, 0, 1000000000, &number))
+            return usage_error("bench",
+                               "--inside and --outside take nanoseconds from 0 to 1000000000");
+        *(option == INSIDE ? &w->locks.inside_ns : &w->locks.outside_ns) = number;
+        break;
+    case PARK:
+        w->locks.waiting = BATON_PARK;
+        break;
+    default:
+        w->peers = false;
+    }
+    return EXIT_DONE;
 }
 
-static int run(const contest *plan, bool as_json, const char *plot)
+static int parse_option(int option, wish *w, char **argv)
 {
-    static outcome outcomes[MOST_CONTENDERS * MOST_COUNTS];
-    int file = -1;
-    if (plot != NULL && (file = open_plot(plot)) < 0)
-        return EXIT_FAILED;
-    const char *trouble = contest_run(plan, outcomes);
-    clear_progress(plan);
-    if (trouble == NULL) {
-        (as_json ? print_json : print_text)(plan, outcomes);
-        if (file >= 0)
-            trouble = ftruncate(file, 0) != 0 && errno != EINVAL
-                          ? "cannot write the plot"
-                          : contest_plot(plan, outcomes, file);
+    uint64_t number;
+    switch (option) {
+    case 's':
+        if (!parse_number(optarg, 1, 86400, &number))
+            return usage_error("bench", "--seconds takes a whole number from 1 to 86400");
+        w->locks.seconds = w->collect.seconds = (double)number;
+        break;
+    case 'r':
+        if (!parse_number(optarg, 1, MOST_ROUNDS, &number))
+            return usage_error("bench", "--rounds takes a whole number from 1 to %d", MOST_ROUNDS);
+        w->locks.rounds = w->collect.rounds = (uint32_t)number;
+        break;
+    case COLLECT:
+        w->about_collect = true;
+        break;
+    case VALUE:
+        if (!parse_number(optarg, 1, BATON_MOST_VALUE_BYTES, &number))
+            return usage_error("bench", "--value takes a number of bytes from 1 to %d",
+                               BATON_MOST_VALUE_BYTES);
+        w->collect.value_bytes = (size_t)number;
+        w->of_collect = "value";
+        break;
+    case JSON:
+        w->view.as_json = true;
+        break;
+    case PLOT:
+        w->view.plot = optarg;
+        break;
+    case ':':
+        return option_error("bench", "wants a value", argv);
+    case '?':
+        return option_error("bench", "is no option", argv);
+    default:
+        return parse_lock_option(option, w);
     }
-    if (file >= 0 && close(file) != 0 && trouble == NULL)
-        trouble = "cannot write the plot";
-    if (trouble != NULL) {
-        fprintf(stderr, "baton bench: %s\n", trouble);
-        return EXIT_FAILED;
-    }
-    return finish_output("bench");
+    return EXIT_DONE;
+}
+
+static int run_collect(wish *w, const char *word)
+{
+    if (w->of_locks != NULL)
+        return usage_error("bench", "--%s is about locks, and --collect measures none",
+                           w->of_locks);
+    if (word != NULL)
+        return usage_error("bench", "unexpected '%s': --collect measures no locks", word);
+    return bench_collect(&w->collect, &w->view);
+}
+
+static int run_locks(wish *w, int words, char **word)
+{
+    if (w->of_collect != NULL)
+        return usage_error("bench", "--%s needs --collect", w->of_collect);
+    int error = choose(&w->locks, w->peers, words, word);
+    if (error != EXIT_DONE)
+        return error;
+    if (w->locks.counts == 0)
+        default_threads(&w->locks);
+    return bench_locks(&w->locks, &w->view);
 }
 
 int cmd_bench(int argc, char **argv)
 {
-    enum { INSIDE = 256, OUTSIDE, PARK, NO_PEERS, JSON, PLOT };
-    static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'},
-        {"seconds", required_argument, NULL, 's'},
-        {"rounds", required_argument, NULL, 'r'},
-        {"inside", required_argument, NULL, INSIDE},
-        {"outside", required_argument, NULL, OUTSIDE},
-        {"park", no_argument, NULL, PARK},
-        {"no-peers", no_argument, NULL, NO_PEERS},
-        {"json", no_argument, NULL, JSON},
-        {"plot", required_argument, NULL, PLOT},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+    wish w = {
+        .locks = {.rounds = 5, .seconds = 15, .inside_ns = 50, .outside_ns = 100},
+        .collect = {.rounds = 5, .seconds = 15, .value_bytes = sizeof(baton_word)},
+        .view = {.with_progress = isatty(STDERR_FILENO)},
+        .peers = true,
     };
-    contest plan = {.rounds = 5, .seconds = 15, .inside_ns = 50, .outside_ns = 100};
-    bool peers = true;
-    bool as_json = false;
-    const char *plot = NULL;
-    uint64_t number;
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":t:s:r:h", options, NULL)) != -1;) {
-        switch (option) {
-        case 't':
-            if (!parse_threads(optarg, &plan))
-                return usage_error("bench",
-                                   "--threads takes up to %d numbers from 1 to %d, as in 1,2,8",
-                                   MOST_COUNTS, MOST_THREADS);
-            break;
-        case 's':
-            if (!parse_number(optarg, 1, 86400, &number))
-                return usage_error("bench", "--seconds takes a whole number from 1 to 86400");
-            plan.seconds = (double)number;
-            break;
-        case 'r':
-            if (!parse_number(optarg, 1, MOST_ROUNDS, &number))
-                return usage_error("bench", "--rounds takes a whole number from 1 to %d",
-                                   MOST_ROUNDS);
-            plan.rounds = (uint32_t)number;
-            break;
-        case INSIDE:
-        case OUTSIDE:
-            if (!parse_number(optarg, 0, 1000000000, &number))
-                return usage_error("bench",
-                                   "--inside and --outside take nanoseconds from 0 to 1000000000");
-            *(option == INSIDE ? &plan.inside_ns : &plan.outside_ns) = number;
-            break;
-        case PARK:
-            plan.waiting = BATON_PARK;
-            break;
-        case NO_PEERS:
-            peers = false;
-            break;
-        case JSON:
-            as_json = true;
-            break;
-        case PLOT:
-            plot = optarg;
-            break;
-        case 'h':
+        if (option == 'h') {
             help();
             return finish_output("bench");
-        case ':':
-            return option_error("bench", "wants a value", argv);
-        default:
-            return option_error("bench", "is no option", argv);
         }
+        int error = parse_option(option, &w, argv);
+        if (error != EXIT_DONE)
+            return error;
     }
-    int error = choose(&plan, peers, argc - optind, argv + optind);
-    if (error != EXIT_DONE)
-        return error;
-    if (plan.counts == 0)
-        default_threads(&plan);
-    plan.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-    return run(&plan, as_json, plot);
+    if (w.about_collect)
+        return run_collect(&w, argv[optind]);
+    return run_locks(&w, argc - optind, argv + optind);
 }

@@ -45,19 +45,28 @@ static bool look_at(finder *f, baton_word where)
 
 /*
  * Diagonal after diagonal, only what can be reached from a marked node of the one before, until
- * nothing is marked. marked[row] is about the last diagonal that was looked at.
+ * nothing is marked. marked[] is about the rows low to high of the last diagonal that was looked at;
+ * what few have marked is found without going through the whole triangle.
  */
 static void visit(finder *f)
 {
-    bool marked[BATON_MOST_IN_MATRIX + 1] = {look_at(f, at(0, 0))};
-    bool any = marked[0];
+    bool marked[BATON_MOST_IN_MATRIX + 1];
+    uint32_t low = 0;
+    uint32_t high = 0;
+    bool any = marked[0] = look_at(f, at(0, 0));
     for (uint32_t d = 1; any && d < f->in->participants; d++) {
+        uint32_t lowest = low;
+        uint32_t highest = high + 1;
         any = false;
-        marked[d] = false;
-        for (uint32_t row = d + 1; row-- > 0;) {
-            bool reached = marked[row] || (row > 0 && marked[row - 1]);
+        marked[highest] = false;
+        for (uint32_t row = highest + 1; row-- > lowest;) {
+            bool reached = marked[row] || (row > lowest && marked[row - 1]);
             marked[row] = reached && look_at(f, at(row, d - row));
-            any = any || marked[row];
+            if (!marked[row])
+                continue;
+            high = any ? high : row;
+            low = row;
+            any = true;
         }
     }
 }

@@ -109,15 +109,16 @@ static int read_header(const baton_collect *object, plan *p, baton_collect_spec 
         return BATON_OTHER_VERSION;
     if (copy.checksum != header_checksum(&copy) || copy.name[sizeof copy.name - 1] != '\0')
         return BATON_NOT_COLLECT;
-    *spec = (baton_collect_spec){
+    baton_collect_spec said = {
         .object = copy.name,
         .participants = copy.participants,
         .collectors = copy.collectors,
         .value_bytes = (size_t)copy.value_bytes,
     };
-    if (plan_object(spec, p) != BATON_OK || p->bytes != copy.bytes)
+    if (plan_object(&said, p) != BATON_OK || p->bytes != copy.bytes)
         return BATON_NOT_COLLECT;
-    spec->object = p->of->name;
+    said.object = p->of->name; /* not the copy, which goes */
+    *spec = said;
     return BATON_OK;
 }
 
@@ -229,7 +230,7 @@ int baton_collect_describe(const baton_collect *object, baton_collect_spec *spec
 
 /* ---- coming and going ---- */
 
-static int find_parts(const baton_collect *object, parts *in)
+int find_parts(const baton_collect *object, parts *in)
 {
     plan p;
     baton_collect_spec spec;
@@ -284,7 +285,7 @@ static baton_word owner_at(const baton_collect *object, owner_of *of, uint32_t n
     return claim != NULL ? reg_read(claim, acquire) : 0;
 }
 
-static void sit_down(baton_storer *me, const parts *in, uint32_t id)
+void storer_sits(baton_storer *me, const parts *in, uint32_t id)
 {
     *me = (baton_storer){
         .self = me,
@@ -292,6 +293,11 @@ static void sit_down(baton_storer *me, const parts *in, uint32_t id)
         .value = &seat_of(in, id)->value,
         .in = *in,
     };
+}
+
+void collector_sits(baton_collector *me, const parts *in, uint32_t number)
+{
+    *me = (baton_collector){.self = me, .number = number, .in = *in};
 }
 
 int baton_storer_join(baton_collect *object, baton_word owner, baton_storer *me)
@@ -306,7 +312,7 @@ int baton_storer_join(baton_collect *object, baton_word owner, baton_storer *me)
     if (error == BATON_OK)
         error = claim_lowest(&in, storer_owner, owner, &id);
     if (error == BATON_OK)
-        sit_down(me, &in, id);
+        storer_sits(me, &in, id);
     return error;
 }
 
@@ -322,7 +328,7 @@ int baton_storer_take_over(baton_collect *object, uint32_t id, baton_word dead, 
     if (error == BATON_OK)
         error = claim_from(&in, storer_owner, id, dead, owner);
     if (error == BATON_OK)
-        sit_down(me, &in, id);
+        storer_sits(me, &in, id);
     return error;
 }
 
@@ -355,7 +361,7 @@ int baton_collector_join(baton_collect *object, baton_word owner, baton_collecto
     if (error == BATON_OK)
         error = claim_lowest(&in, collector_owner, owner, &number);
     if (error == BATON_OK)
-        *me = (baton_collector){.self = me, .number = number, .in = in};
+        collector_sits(me, &in, number);
     return error;
 }
 
@@ -371,7 +377,7 @@ int baton_collector_take_over(baton_collect *object, uint32_t number, baton_word
     if (error == BATON_OK)
         error = claim_from(&in, collector_owner, number, dead, owner);
     if (error == BATON_OK) {
-        *me = (baton_collector){.self = me, .number = number, .in = in};
+        collector_sits(me, &in, number);
         value_reads_over(&in, number); /* what the dead one was reading is free again */
     }
     return error;

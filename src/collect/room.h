@@ -88,9 +88,11 @@ uint32_t value_places(size_t value_bytes, uint32_t collectors);
 /* Adds an id to the view. */
 void finder_add(finder *f, uint32_t id);
 
-/* A storer and a collector without the ceremony of joining: for those who know their id. */
-baton_storer storer_of(baton_collect *object, uint32_t id);
-baton_collector collector_of(baton_collect *object, uint32_t number);
+/* Makes a storer or a collector of one who owns that number already. */
+void storer_sits(baton_storer *me, const parts *in, uint32_t id);
+void collector_sits(baton_collector *me, const parts *in, uint32_t number);
+/* Where the parts of an object are. */
+int find_parts(const baton_collect *object, parts *in);
 
 static inline seat *seat_of(const parts *in, uint32_t id)
 {

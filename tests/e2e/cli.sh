@@ -78,4 +78,49 @@ check 'bench: threads in any order can be plotted' \
 check 'bench: and the plot is there' grep -q '</svg>' "$scratch/plot2.svg"
 refuse 1 'cannot start that many threads' 'bench: more threads than the system allows' \
     bash -c "ulimit -v 400000; '$baton' bench --seconds 1 --rounds 1 --threads 1024 --no-peers tas"
+
+# ---- bench --collect ----
+"$baton" bench --collect --json --seconds 1 --rounds 1 --plot "$scratch/collect.svg" \
+    > "$scratch/bench.json" 2> "$scratch/bench.err"
+result $? 'bench --collect'
+rows() { field "[.results[] | select(.object == \"$1\") | .stored]" | jq -c .; }
+check 'bench --collect: array, a row per k' test "$(rows array)" = '[1,2,4,8,16,32,64]'
+check 'bench --collect: matrix, a row per k' test "$(rows matrix)" = '[1,2,4,8,16,32,64]'
+check 'bench --collect: tree, a row per k up to its n' test "$(rows tree)" = '[1,2,4,8,16]'
+check 'bench --collect: n is what it should be' test \
+    "$(field '[.results[] | .participants] | unique' | jq -c .)" = '[16,64]'
+check 'bench --collect: every figure is there' test \
+    "$(field '[.results[] | .first_store_ns >= 0 and .later_store_ns > 0 and .collect_ns > 0] | all')" = true
+check 'bench --collect: a value is a word' test "$(field .value_bytes)" -eq "$(($(getconf LONG_BIT) / 8))"
+check 'bench --collect: a plot' grep -q '</svg>' "$scratch/collect.svg"
+check 'bench --collect: no progress line where nobody looks' test ! -s "$scratch/bench.err"
+"$baton" bench --collect --value 100 --seconds 1 --rounds 2 > "$scratch/bench.txt"
+result $? 'bench --collect: wide values, as text'
+shows() { grep -qE -- "$1" "$scratch/bench.txt"; }
+check 'bench --collect: says how it was measured' shows 'one after another'
+check 'bench --collect: says what was stored' shows 'Values of 100 bytes, median of 2 rounds'
+check 'bench --collect: all operations' shows 'first STORE +later STORE +COLLECT'
+check 'bench --collect: all objects' shows '^  k( +array +tree +matrix){3}$'
+check 'bench --collect: all k' test "$(grep -cE '^ *(1|2|4|8|16|32|64)( +[0-9.]+| +-){9}$' "$scratch/bench.txt")" -eq 7
+check 'bench --collect: no tree for more than its n' shows '^ 64 +[0-9.]+ +- +[0-9.]+'
+for bytes in 1 65536; do
+    check "bench --collect: values of $bytes" says "Values of $bytes byte" \
+        "$baton" bench --collect --value $bytes --seconds 1 --rounds 1
+done
+for bytes in 0 65537 -1 word ''; do
+    refuse 64 '--value takes' "bench --collect: values of '$bytes'" "$baton" bench --collect --value "$bytes"
+done
+refuse 64 '--value needs --collect' 'bench: values are for --collect' "$baton" bench --value 8
+for option in '--threads 2' '--inside 5' '--outside 5' --park --no-peers; do
+    # shellcheck disable=SC2086 # an option and its value
+    refuse 64 "${option% *} is about locks" "bench --collect $option" "$baton" bench $option --collect
+done
+refuse 64 '--threads is about locks' 'bench --collect -t' "$baton" bench --collect -t 2
+refuse 64 "unexpected 'dt1'" 'bench --collect: a lock' "$baton" bench --collect dt1
+refuse 64 '--seconds takes' 'bench --collect: bad seconds' "$baton" bench --collect --seconds 0
+refuse 64 '--rounds takes' 'bench --collect: bad rounds' "$baton" bench --collect --rounds 102
+refuse 1 'cannot write the plot' 'bench --collect: plot into nowhere' \
+    "$baton" bench --collect --seconds 1 --rounds 1 --plot "$scratch/no/plot.svg"
+refuse 1 'no memory' 'bench --collect: more memory than the system allows' \
+    bash -c "ulimit -v 20000; '$baton' bench --collect --value 65536 --seconds 1 --rounds 1"
 finish

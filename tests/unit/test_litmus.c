@@ -246,16 +246,17 @@ static const litmus tests[] = {
 };
 
 /* The outcome of a run that has come to its end. */
-static void describe(const config *c, uint32_t processes, char text[128])
+static void describe(const baton_check_outcome *end, char text[128])
 {
     size_t length = 0;
-    for (uint32_t p = 0; p < processes; p++) {
-        const playground *own = (const playground *)memory_at(c->process[p].own);
+    for (uint32_t p = 0; p < end->processes; p++) {
+        const playground *own = end->own[p];
         length += (size_t)snprintf(text + length, 128 - length, "%s%u %u", p == 0 ? "" : " | ",
                                    (unsigned)own->got[p][0], (unsigned)own->got[p][1]);
     }
-    snprintf(text + length, 128 - length, " / %u %u", (unsigned)newest_value(c, 0),
-             (unsigned)newest_value(c, 1));
+    const playground *last = end->memory;
+    snprintf(text + length, 128 - length, " / %u %u", (unsigned)last->x.value,
+             (unsigned)last->y.value);
 }
 
 typedef struct search_for {
@@ -263,11 +264,11 @@ typedef struct search_for {
     bool reached;
 } search_for;
 
-static void compare(const config *end, void *context)
+static void compare(const baton_check_outcome *end, void *context)
 {
     search_for *s = context;
     char outcome[128];
-    describe(end, s->test->processes, outcome);
+    describe(end, outcome);
     s->reached = s->reached || strstr(outcome, s->test->outcome) != NULL;
 }
 

@@ -96,12 +96,12 @@ typedef struct tally {
     uint32_t invalid;   /* in which somebody decided what nobody proposed */
 } tally;
 
-static const table *own(const config *end, uint32_t p)
+static const table *own(const baton_check_outcome *end, uint32_t p)
 {
-    return (const table *)memory_at(end->process[p].own);
+    return end->own[p];
 }
 
-static void count(const config *end, void *context)
+static void count(const baton_check_outcome *end, void *context)
 {
     tally *t = context;
     baton_word first = own(end, 0)->decided;

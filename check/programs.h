@@ -1,0 +1,12 @@
+/* Store & collect as programs for the explorer. */
+#ifndef BATON_CHECK_PROGRAMS_H
+#define BATON_CHECK_PROGRAMS_H
+
+#include "baton/check.h"
+
+enum { MOST_PROGRAMS = 16 };
+
+/* Fills in the subjects; returns how many. */
+size_t shipped_programs(baton_check_subject subjects[MOST_PROGRAMS]);
+
+#endif
