@@ -274,23 +274,30 @@ BATON_API const baton_algorithm *baton_algorithm_at(size_t row);
 /* What functions of this part return: BATON_OK, BATON_BUSY, or one of the errors, all negative. */
 enum {
     BATON_OK = 0,
-    BATON_BUSY = 1,             /* not an error: somebody holds the lock, the try failed */
-    BATON_NO_ALGORITHM = -1,    /* no algorithm of that name */
-    BATON_BAD_COUNT = -2,       /* no locks or no participants, or more than it can take */
-    BATON_TOO_SMALL = -3,       /* the memory is too small */
-    BATON_MISALIGNED = -4,      /* the memory does not begin at a multiple of BATON_CACHE_LINE */
-    BATON_NOT_LOCKS = -5,       /* no locks in this memory, or its header is damaged */
-    BATON_OTHER_VERSION = -6,   /* made by a library with another memory layout */
-    BATON_FULL = -7,            /* as many participants as it was made for have joined already */
-    BATON_NO_LOCK = -8,         /* no lock of that number */
-    BATON_NOT_INSIDE = -9,      /* exit without enter, or of another lock */
-    BATON_ALREADY_INSIDE = -10, /* enter or leave while inside a lock */
-    BATON_NOT_JOINED = -11,     /* the participant has not joined, or has left */
-    BATON_NO_TRY = -12,         /* the algorithm has no try */
-    BATON_ALREADY_JOINED = -13, /* join by a participant that has not left */
-    BATON_BAD_ARGUMENT = -14,   /* a null pointer, or a value that is not allowed */
-    BATON_NO_OBJECT = -15,      /* no collect object of that name */
-    BATON_NOT_COLLECT = -16,    /* no collect object in this memory, or its header is damaged */
+    BATON_BUSY = 1,              /* not an error: somebody holds the lock, the try failed */
+    BATON_NO_ALGORITHM = -1,     /* no algorithm of that name */
+    BATON_BAD_COUNT = -2,        /* no locks or no participants, or more than it can take */
+    BATON_TOO_SMALL = -3,        /* the memory is too small */
+    BATON_MISALIGNED = -4,       /* the memory does not begin at a multiple of BATON_CACHE_LINE */
+    BATON_NOT_LOCKS = -5,        /* no locks in this memory, or its header is damaged */
+    BATON_OTHER_VERSION = -6,    /* made by a library with another memory layout */
+    BATON_FULL = -7,             /* as many participants as it was made for have joined already */
+    BATON_NO_LOCK = -8,          /* no lock of that number */
+    BATON_NOT_INSIDE = -9,       /* exit without enter, or of another lock */
+    BATON_ALREADY_INSIDE = -10,  /* enter or leave while inside a lock */
+    BATON_NOT_JOINED = -11,      /* the participant has not joined, or has left */
+    BATON_NO_TRY = -12,          /* the algorithm has no try */
+    BATON_ALREADY_JOINED = -13,  /* join by a participant that has not left */
+    BATON_BAD_ARGUMENT = -14,    /* a null pointer, or a value that is not allowed */
+    BATON_NO_OBJECT = -15,       /* no collect object of that name */
+    BATON_NOT_COLLECT = -16,     /* no collect object in this memory, or its header is damaged */
+    BATON_NO_BOARD = -17,        /* no board of that name */
+    BATON_NOT_BOARD = -18,       /* what has that name is no board, or is damaged */
+    BATON_BAD_NAME = -19,        /* a name that is empty, too long, or has characters not allowed */
+    BATON_OTHER_NAMESPACE = -20, /* the board belongs to another pid namespace */
+    BATON_READ_ONLY = -21,       /* the board was opened only to look at it */
+    BATON_UNSUPPORTED = -22,     /* not on this system */
+    BATON_SYSTEM = -23,          /* the system refused; errno says why */
 };
 
 /* What a value means, as a sentence without capital or full stop. Never NULL. */
@@ -310,6 +317,17 @@ typedef struct baton_locks_spec {
  */
 typedef struct baton_locks baton_locks;
 
+/* What a process does with a lock. */
+typedef enum baton_doing { BATON_RESTS, BATON_WAITS, BATON_HOLDS } baton_doing;
+
+/*
+ * Somebody who wants to know what a participant does: told before it enters, when it has entered,
+ * and before it exits; of a try only if it succeeds. A board's card is one (baton/board.h).
+ */
+typedef struct baton_watch {
+    void (*tell)(struct baton_watch *watch, baton_doing doing, uint32_t lock);
+} baton_watch;
+
 /*
  * A process's membership in a set of locks: what one thread needs to enter. It lies in the
  * process's own memory, is filled in by baton_join and is used by one thread at a time. It is
@@ -325,7 +343,8 @@ typedef struct baton_participant {
     size_t seat_stride;
     uint32_t locks;
     uint32_t index;
-    uint32_t inside; /* number of the lock it is inside, plus 1; 0 if none */
+    uint32_t inside; /* number of the lock it is inside, plus 1; 0 if none; and see set.c */
+    baton_watch *watch;
 } baton_participant;
 
 /*
@@ -373,6 +392,12 @@ BATON_API int baton_leave(baton_participant *me);
 BATON_API int baton_enter(baton_participant *me, uint32_t lock);
 BATON_API int baton_try(baton_participant *me, uint32_t lock);
 BATON_API int baton_exit(baton_participant *me, uint32_t lock);
+
+/*
+ * From now on `watch` is told what the participant does; NULL: nobody. Costs nothing while there is
+ * none. Errors: BATON_NOT_JOINED, BATON_ALREADY_INSIDE, BATON_BAD_ARGUMENT.
+ */
+BATON_API int baton_watch_by(baton_participant *me, baton_watch *watch);
 
 /* The version of the library, as in "0.1.0". */
 BATON_API const char *baton_version(void);

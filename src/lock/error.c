@@ -42,6 +42,20 @@ const char *baton_strerror(int value)
         return "no collect object of that name; there are array, tree and matrix";
     case BATON_NOT_COLLECT:
         return "no collect object in this memory: never set up, not yet ready, or damaged";
+    case BATON_NO_BOARD:
+        return "no board of that name; a program that opens one makes it";
+    case BATON_NOT_BOARD:
+        return "this is no board, or it is damaged; remove it, and it will be made anew";
+    case BATON_BAD_NAME:
+        return "the name is empty, too long, or has characters that are not allowed";
+    case BATON_OTHER_NAMESPACE:
+        return "the board belongs to another pid namespace, where process numbers mean others";
+    case BATON_READ_ONLY:
+        return "the board was opened only to look at it";
+    case BATON_UNSUPPORTED:
+        return "boards need Linux and 64-bit words";
+    case BATON_SYSTEM:
+        return "the system refused; errno says why";
     default:
         return "not a value that this library returns";
     }

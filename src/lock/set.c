@@ -18,6 +18,14 @@
 #define LAYOUT 1U
 
 /*
+ * The top bit of a participant's `inside`: somebody watches it. So the check that it is not inside,
+ * which is made anyway, also finds out that it is watched, and who is not watched pays nothing.
+ */
+#define WATCHED 0x80000000U
+/* What check_outside says then: no error, and not BATON_OK. */
+enum { IS_WATCHED = 2 };
+
+/*
  * What was made, written once by the maker and never changed. `magic` is written last, so that who
  * finds it finds the rest as well; `checksum` covers everything between them.
  */
@@ -73,7 +81,8 @@ static int check_spec(const baton_locks_spec *spec, const row **of, plan *out)
     if (*of == NULL)
         return BATON_NO_ALGORITHM;
     uint32_t most = (*of)->is.most_participants;
-    if (spec->locks == 0 || spec->participants == 0 || (most != 0 && spec->participants > most) ||
+    if (spec->locks == 0 || spec->locks >= WATCHED || spec->participants == 0 ||
+        (most != 0 && spec->participants > most) ||
         !plan_set(*of, spec->locks, spec->participants, out))
         return BATON_BAD_COUNT;
     return BATON_OK;
@@ -251,7 +260,7 @@ int baton_leave(baton_participant *me)
         return BATON_BAD_ARGUMENT;
     if (me->self != me)
         return BATON_NOT_JOINED;
-    if (me->inside != 0)
+    if ((me->inside & ~WATCHED) != 0)
         return BATON_ALREADY_INSIDE;
     baton_reg *claim = me->claim;
     *me = (baton_participant){0};
@@ -259,15 +268,18 @@ int baton_leave(baton_participant *me)
     return BATON_OK;
 }
 
-/* What must hold before `me` enters lock number `lock`. */
+/* What must hold before `me` enters lock number `lock`. IS_WATCHED if it does, and is watched. */
 static int check_outside(const baton_participant *me, uint32_t lock)
 {
     if (me == NULL)
         return BATON_BAD_ARGUMENT;
     if (me->self != me)
         return BATON_NOT_JOINED;
-    if (me->inside != 0)
-        return BATON_ALREADY_INSIDE;
+    if (me->inside != 0) {
+        if (me->inside != WATCHED)
+            return BATON_ALREADY_INSIDE;
+        return lock < me->locks ? IS_WATCHED : BATON_NO_LOCK;
+    }
     return lock < me->locks ? BATON_OK : BATON_NO_LOCK;
 }
 
@@ -281,12 +293,39 @@ static void *seat_of(const baton_participant *me, uint32_t lock)
     return (char *)me->seat + lock * me->seat_stride;
 }
 
+static void enter(const baton_participant *me, uint32_t lock)
+{
+    ((const row *)me->row)->enter(lock_of(me, lock), seat_of(me, lock), me->index);
+}
+
+static void leave(const baton_participant *me, uint32_t lock)
+{
+    ((const row *)me->row)->exit(lock_of(me, lock), seat_of(me, lock), me->index);
+}
+
+static int enter_watched(baton_participant *me, uint32_t lock)
+{
+    me->watch->tell(me->watch, BATON_WAITS, lock);
+    enter(me, lock);
+    me->inside = WATCHED | (lock + 1);
+    me->watch->tell(me->watch, BATON_HOLDS, lock);
+    return BATON_OK;
+}
+
+static int leave_watched(baton_participant *me, uint32_t lock)
+{
+    me->watch->tell(me->watch, BATON_RESTS, lock); /* before anybody else can hold it */
+    me->inside = WATCHED;
+    leave(me, lock);
+    return BATON_OK;
+}
+
 int baton_enter(baton_participant *me, uint32_t lock)
 {
     int error = check_outside(me, lock);
     if (error != BATON_OK)
-        return error;
-    ((const row *)me->row)->enter(lock_of(me, lock), seat_of(me, lock), me->index);
+        return error == IS_WATCHED ? enter_watched(me, lock) : error;
+    enter(me, lock);
     me->inside = lock + 1;
     return BATON_OK;
 }
@@ -294,14 +333,16 @@ int baton_enter(baton_participant *me, uint32_t lock)
 int baton_try(baton_participant *me, uint32_t lock)
 {
     int error = check_outside(me, lock);
-    if (error != BATON_OK)
+    if (error < BATON_OK)
         return error;
     const row *of = me->row;
     if (of->try == NULL)
         return BATON_NO_TRY;
     if (!of->try(lock_of(me, lock), seat_of(me, lock), me->index))
         return BATON_BUSY;
-    me->inside = lock + 1;
+    me->inside |= lock + 1;
+    if (error == IS_WATCHED)
+        me->watch->tell(me->watch, BATON_HOLDS, lock);
     return BATON_OK;
 }
 
@@ -314,8 +355,21 @@ int baton_exit(baton_participant *me, uint32_t lock)
     if (lock >= me->locks)
         return BATON_NO_LOCK;
     if (me->inside != lock + 1)
-        return BATON_NOT_INSIDE;
+        return me->inside == (WATCHED | (lock + 1)) ? leave_watched(me, lock) : BATON_NOT_INSIDE;
     me->inside = 0;
-    ((const row *)me->row)->exit(lock_of(me, lock), seat_of(me, lock), me->index);
+    leave(me, lock);
+    return BATON_OK;
+}
+
+int baton_watch_by(baton_participant *me, baton_watch *watch)
+{
+    if (me == NULL || (watch != NULL && watch->tell == NULL))
+        return BATON_BAD_ARGUMENT;
+    if (me->self != me)
+        return BATON_NOT_JOINED;
+    if ((me->inside & ~WATCHED) != 0)
+        return BATON_ALREADY_INSIDE;
+    me->watch = watch;
+    me->inside = watch != NULL ? WATCHED : 0;
     return BATON_OK;
 }
