@@ -142,9 +142,14 @@ BATON_API int baton_store(baton_storer *me, const void *value);
  * Stores a word, without the fence at the end: for those who have stored before and for whom some
  * nanoseconds matter. A collect sees it if it happens after by other means (a lock, a message), or
  * as soon as the processor has written back its stores; never out of order. Nothing is checked: the
- * storer has joined and stored, and value_bytes is at most sizeof(baton_word).
+ * storer has joined and stored, and value_bytes is at most sizeof(baton_word). Not in C++.
  */
-BATON_API void baton_store_lazily(baton_storer *me, baton_word value);
+#ifndef __cplusplus
+static inline void baton_store_lazily(baton_storer *me, baton_word value)
+{
+    baton_reg_write(me->value, value, memory_order_release);
+}
+#endif
 
 /* A process's membership as one who collects; kept and used like a storer. */
 typedef struct baton_collector {

@@ -20,49 +20,61 @@ static uint64_t read_clock(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-void baton_card_waits(baton_card *card, uint32_t lock)
+/* What the three words say of the lock: row and word. Short, since all of it is paid per passage. */
+
+static inline void waits(baton_card *card, uint32_t lock)
 {
-    baton_board *board = card->board;
-    if (lock >= board->locks)
-        return;
-    bool held = reg_read(&board->row[lock].passages, relaxed) % 2 != 0;
+    bool held = reg_read(&card->board->row[lock].passages, relaxed) % 2 != 0;
     uint64_t since = held ? read_clock(CLOCK_MONOTONIC) : 0;
     baton_store_lazily(&card->storer, said(BATON_WAITS, lock, since));
 }
 
-void baton_card_holds(baton_card *card, uint32_t lock)
+static inline void holds(baton_card *card, uint32_t lock)
 {
-    baton_board *board = card->board;
-    if (lock >= board->locks)
-        return;
-    baton_reg *passages = &board->row[lock].passages;
+    baton_reg *passages = &card->board->row[lock].passages;
     reg_write(passages, (reg_read(passages, relaxed) + 1) | 1, relaxed); /* odd, whatever it was */
     uint64_t since = read_clock(CLOCK_MONOTONIC_COARSE);
     baton_store_lazily(&card->storer, said(BATON_HOLDS, lock, since));
 }
 
-void baton_card_rests(baton_card *card, uint32_t lock)
+static inline void rests(baton_card *card, uint32_t lock)
 {
-    baton_board *board = card->board;
-    if (lock >= board->locks)
-        return;
-    baton_reg *passages = &board->row[lock].passages;
+    baton_reg *passages = &card->board->row[lock].passages;
     reg_write(passages, (reg_read(passages, relaxed) | 1) + 1, relaxed);
     baton_store_lazily(&card->storer, said(BATON_RESTS, 0, 0));
+}
+
+static inline void show(baton_card *card, baton_doing doing, uint32_t lock)
+{
+    if (lock >= card->board->locks) /* BATON_NOT_SHOWN as well */
+        return;
+    if (doing == BATON_WAITS)
+        waits(card, lock);
+    else if (doing == BATON_HOLDS)
+        holds(card, lock);
+    else
+        rests(card, lock);
 }
 
 static void tell(baton_watch *watch, baton_doing doing, uint32_t lock)
 {
     baton_card *card = (baton_card *)(void *)watch;
-    uint32_t number = card->locks[lock];
-    if (number == BATON_NOT_SHOWN)
-        return;
-    if (doing == BATON_WAITS)
-        baton_card_waits(card, number);
-    else if (doing == BATON_HOLDS)
-        baton_card_holds(card, number);
-    else
-        baton_card_rests(card, number);
+    show(card, doing, card->locks[lock]);
+}
+
+void baton_card_waits(baton_card *card, uint32_t lock)
+{
+    show(card, BATON_WAITS, lock);
+}
+
+void baton_card_holds(baton_card *card, uint32_t lock)
+{
+    show(card, BATON_HOLDS, lock);
+}
+
+void baton_card_rests(baton_card *card, uint32_t lock)
+{
+    show(card, BATON_RESTS, lock);
 }
 
 int baton_card_watch(baton_card *card, baton_participant *me, const uint32_t *locks)

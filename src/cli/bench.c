@@ -13,6 +13,7 @@ static void help(void)
     puts(
         "Usage: baton bench [OPTION...] [LOCK...]\n"
         "       baton bench --collect [OPTION...]\n"
+        "       baton bench --board [OPTION...] [LOCK...]\n"
         "Measures LOCKs (all, if none is named) side by side with pthread's mutex and Concurrency\n"
         "Kit's MCS, in interleaved rounds. One thread alone only enters and exits; several "
         "threads\n"
@@ -40,7 +41,12 @@ static void help(void)
         "Columns: the first STORE of the k-th to come; STOREs of those who have stored before;\n"
         "COLLECT of all k values.\n"
         "\n"
-        "For both:\n"
+        "With --board, measures what it costs a thread alone to be shown on a board: nanoseconds\n"
+        "per enter and exit by name, without and with a card on a board.\n"
+        "\n"
+        "      --board          the cost of a board, instead of locks against their peers\n"
+        "\n"
+        "For all:\n"
         "  -s, --seconds S      for everything together (15)\n"
         "  -r, --rounds N       rounds, of which the median is shown (5)\n"
         "      --json           results as JSON\n"
@@ -108,14 +114,16 @@ static int choose(contest *plan, bool peers, int words, char **word)
 typedef struct wish {
     contest locks;
     collect_plan collect;
+    board_plan board;
     bench_view view;
     bool about_collect;
+    bool about_board;
     bool peers;
     const char *of_locks;   /* an option that was given and is about locks only; or NULL */
     const char *of_collect; /* likewise */
 } wish;
 
-enum { INSIDE = 256, OUTSIDE, PARK, NO_PEERS, COLLECT, VALUE, JSON, PLOT };
+enum { INSIDE = 256, OUTSIDE, PARK, NO_PEERS, COLLECT, VALUE, BOARD, JSON, PLOT };
 
 static const struct option options[] = {
     {"threads", required_argument, NULL, 't'},
@@ -127,6 +135,7 @@ static const struct option options[] = {
     {"no-peers", no_argument, NULL, NO_PEERS},
     {"collect", no_argument, NULL, COLLECT},
     {"value", required_argument, NULL, VALUE},
+    {"board", no_argument, NULL, BOARD},
     {"json", no_argument, NULL, JSON},
     {"plot", required_argument, NULL, PLOT},
     {"help", no_argument, NULL, 'h'},
@@ -170,15 +179,18 @@ static int parse_option(int option, wish *w, char **argv)
     case 's':
         if (!parse_number(optarg, 1, 86400, &number))
             return usage_error("bench", "--seconds takes a whole number from 1 to 86400");
-        w->locks.seconds = w->collect.seconds = (double)number;
+        w->locks.seconds = w->collect.seconds = w->board.seconds = (double)number;
         break;
     case 'r':
         if (!parse_number(optarg, 1, MOST_ROUNDS, &number))
             return usage_error("bench", "--rounds takes a whole number from 1 to %d", MOST_ROUNDS);
-        w->locks.rounds = w->collect.rounds = (uint32_t)number;
+        w->locks.rounds = w->collect.rounds = w->board.rounds = (uint32_t)number;
         break;
     case COLLECT:
         w->about_collect = true;
+        break;
+    case BOARD:
+        w->about_board = true;
         break;
     case VALUE:
         if (!parse_number(optarg, 1, BATON_MOST_VALUE_BYTES, &number))
@@ -213,6 +225,24 @@ static int run_collect(wish *w, const char *word)
     return bench_collect(&w->collect, &w->view);
 }
 
+static int run_board(wish *w, int words, char **word)
+{
+    if (w->of_locks != NULL || w->of_collect != NULL)
+        return usage_error("bench", "--%s does not go with --board",
+                           w->of_locks != NULL ? w->of_locks : w->of_collect);
+    if (w->view.plot != NULL)
+        return usage_error("bench", "--board draws no plot");
+    int error = choose(&w->locks, false, words, word);
+    if (error != EXIT_DONE)
+        return error;
+    for (size_t i = 0; i < w->locks.contenders; i++)
+        if (w->locks.contender[i]->algorithm != NULL)
+            w->board.lock[w->board.locks++] = w->locks.contender[i]->algorithm;
+    if (w->board.locks == 0)
+        return usage_error("bench", "--board measures Baton's locks only");
+    return bench_board(&w->board, &w->view);
+}
+
 static int run_locks(wish *w, int words, char **word)
 {
     if (w->of_collect != NULL)
@@ -230,6 +260,7 @@ int cmd_bench(int argc, char **argv)
     wish w = {
         .locks = {.rounds = 5, .seconds = 15, .inside_ns = 50, .outside_ns = 100},
         .collect = {.rounds = 5, .seconds = 15, .value_bytes = sizeof(baton_word)},
+        .board = {.rounds = 5, .seconds = 15},
         .view = {.with_progress = isatty(STDERR_FILENO)},
         .peers = true,
     };
@@ -243,6 +274,10 @@ int cmd_bench(int argc, char **argv)
         if (error != EXIT_DONE)
             return error;
     }
+    if (w.about_collect && w.about_board)
+        return usage_error("bench", "--collect and --board are two measurements; choose one");
+    if (w.about_board)
+        return run_board(&w, argc - optind, argv + optind);
     if (w.about_collect)
         return run_collect(&w, argv[optind]);
     return run_locks(&w, argc - optind, argv + optind);

@@ -3,6 +3,7 @@
 #define BATON_CLI_BENCH_H
 
 #include "../../bench/bench.h"
+#include "../../bench/board.h"
 #include "../../bench/collect.h"
 
 /* How the results are to be shown. */
@@ -15,6 +16,7 @@ typedef struct bench_view {
 /* Each measures one kind and shows it; returns the exit code. */
 int bench_locks(contest *plan, const bench_view *view);
 int bench_collect(collect_plan *plan, const bench_view *view);
+int bench_board(board_plan *plan, const bench_view *view);
 
 /*
  * One kind of measurement, for bench_run. `measure` and `draw` return NULL, or what went wrong;

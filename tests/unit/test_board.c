@@ -1,0 +1,504 @@
+/*
+ * Boards: made and found by name, refused when damaged, and what cards say as others see it, also
+ * when their process has been killed.
+ */
+#define BATON_REG_SHORT_NAMES
+#include "../../src/board/room.h"
+#include "../../src/reg/layout.h"
+#include "unit.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char name[BATON_BOARD_NAME_BYTES];
+static char file_of_it[BATON_BOARD_NAME_BYTES + 8];
+
+static int begin(void **state)
+{
+    (void)state;
+    snprintf(name, sizeof name, "test.%d", (int)getpid());
+    snprintf(file_of_it, sizeof file_of_it, "/baton.%s", name);
+    baton_board_remove(name);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    baton_board_remove(name);
+    return 0;
+}
+
+static baton_board *open_for(uint32_t participants, uint32_t locks)
+{
+    baton_board *board = NULL;
+    baton_board_spec spec = {participants, locks};
+    assert_int_equal(baton_board_open(name, &spec, &board), BATON_OK);
+    return board;
+}
+
+/* ---- names, sizes, files ---- */
+
+static void test_names(void **state)
+{
+    static const char *const bad[] = {"",           ".hidden", "a/b",     "../x",
+                                      "with space", "tab\t",   "\xc3\xa4"};
+    char long_name[BATON_BOARD_NAME_BYTES + 1];
+    baton_board *board = NULL;
+    (void)state;
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(baton_board_open(bad[i], NULL, &board), BATON_BAD_NAME);
+        assert_int_equal(baton_board_find(bad[i], &board), BATON_BAD_NAME);
+        assert_int_equal(baton_board_remove(bad[i]), BATON_BAD_NAME);
+    }
+    assert_int_equal(baton_board_open(long_name, NULL, &board), BATON_BAD_NAME);
+    assert_int_equal(baton_board_open(NULL, NULL, &board), BATON_BAD_NAME);
+    assert_int_equal(baton_board_open(name, NULL, NULL), BATON_BAD_ARGUMENT);
+    assert_int_equal(baton_board_find(name, &board), BATON_NO_BOARD);
+    assert_int_equal(baton_board_remove(name), BATON_NO_BOARD);
+    assert_null(board);
+}
+
+static void test_sizes(void **state)
+{
+    baton_board *board = NULL;
+    (void)state;
+    baton_board_spec too_many = {BATON_MOST_ON_BOARD + 1, 1};
+    baton_board_spec too_many_locks = {1, BATON_MOST_LOCKS_ON_BOARD + 1};
+    assert_int_equal(baton_board_open(name, &too_many, &board), BATON_BAD_COUNT);
+    assert_int_equal(baton_board_open(name, &too_many_locks, &board), BATON_BAD_COUNT);
+    assert_int_equal(baton_board_find(name, &board), BATON_NO_BOARD); /* none was left behind */
+    board = open_for(0, 0);
+    assert_int_equal(baton_board_participants(board), 128);
+    baton_board_close(board);
+    board = open_for(5, 7); /* it is there already: its size stays */
+    assert_int_equal(baton_board_participants(board), 128);
+    baton_board_close(board);
+    struct stat info;
+    int file = shm_open(file_of_it, O_RDONLY, 0);
+    assert_int_equal(fstat(file, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    close(file);
+}
+
+static void test_read_only(void **state)
+{
+    uint32_t lock;
+    baton_board *board = open_for(2, 2);
+    baton_board *found = NULL;
+    baton_card card = {0};
+    (void)state;
+    assert_int_equal(baton_board_lock(board, "a", &lock), BATON_OK);
+    assert_int_equal(baton_board_find(name, &found), BATON_OK);
+    assert_int_equal(baton_board_lock(found, "a", &lock), BATON_OK); /* to find it is no change */
+    assert_int_equal(baton_board_lock(found, "b", &lock), BATON_READ_ONLY);
+    assert_int_equal(baton_card_pin(found, &card), BATON_READ_ONLY);
+    baton_board_close(found);
+    baton_board_close(board);
+}
+
+/* Writes into the board's file; if asked, makes the checksum fit. */
+static void patch(size_t offset, const void *bytes, size_t count, bool mend)
+{
+    board_header header;
+    int file = shm_open(file_of_it, O_RDWR, 0);
+    assert_int_equal(pwrite(file, bytes, count, (off_t)offset), (ssize_t)count);
+    assert_int_equal(pread(file, &header, sizeof header, 0), (ssize_t)sizeof header);
+    header.checksum = checksum_of(&header.layout, &header.checksum);
+    if (mend)
+        assert_int_equal(pwrite(file, &header, sizeof header, 0), (ssize_t)sizeof header);
+    close(file);
+}
+
+static void expect_both(int error)
+{
+    baton_board *board = NULL;
+    assert_int_equal(baton_board_open(name, NULL, &board), error);
+    assert_int_equal(baton_board_find(name, &board), error);
+    assert_null(board);
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    baton_board_close(open_for(2, 2));
+    for (size_t byte = 0; byte < offsetof(board_header, rows); byte++) {
+        unsigned char old;
+        int file = shm_open(file_of_it, O_RDWR, 0);
+        assert_int_equal(pread(file, &old, 1, (off_t)byte), 1);
+        close(file);
+        unsigned char wrong = old ^ 0x41;
+        patch(byte, &wrong, 1, false);
+        baton_board *board = NULL;
+        int error = baton_board_find(name, &board);
+        assert_true(error == BATON_NOT_BOARD || error == BATON_OTHER_VERSION);
+        assert_int_equal(baton_board_open(name, NULL, &board), error);
+        patch(byte, &old, 1, false);
+    }
+    uint32_t layout = 77;
+    patch(offsetof(board_header, layout), &layout, sizeof layout, true);
+    expect_both(BATON_OTHER_VERSION);
+}
+
+static void test_namespace(void **state)
+{
+    uint64_t other = 4711;
+    (void)state;
+    baton_board_close(open_for(2, 2));
+    patch(offsetof(board_header, name_space), &other, sizeof other, true);
+    expect_both(BATON_OTHER_NAMESPACE);
+}
+
+static void test_cut_off(void **state)
+{
+    (void)state;
+    baton_board_close(open_for(2, 2));
+    struct stat info;
+    int file = shm_open(file_of_it, O_RDWR, 0);
+    assert_int_equal(fstat(file, &info), 0);
+    assert_int_equal(ftruncate(file, info.st_size - 1), 0);
+    expect_both(BATON_TOO_SMALL);
+    assert_int_equal(ftruncate(file, 100), 0);
+    expect_both(BATON_TOO_SMALL);
+    assert_int_equal(ftruncate(file, 20), 0);
+    expect_both(BATON_NOT_BOARD);
+    assert_int_equal(ftruncate(file, 0), 0);
+    baton_board *board = NULL;
+    assert_int_equal(baton_board_find(name, &board), BATON_NOT_BOARD);
+    assert_int_equal(baton_board_open(name, NULL, &board), BATON_OK); /* as if it were new */
+    baton_board_close(board);
+    close(file);
+}
+
+/* A maker that died before it had finished leaves a file without magic. */
+static void test_half_made(void **state)
+{
+    baton_board *board = NULL;
+    (void)state;
+    int file = shm_open(file_of_it, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(ftruncate(file, 12345), 0);
+    close(file);
+    assert_int_equal(baton_board_find(name, &board), BATON_NOT_BOARD);
+    assert_int_equal(baton_board_open(name, NULL, &board), BATON_OK);
+    baton_board_close(board);
+}
+
+static void test_made_once(void **state)
+{
+    enum { OPENERS = 16 };
+    pid_t child[OPENERS];
+    (void)state;
+    for (uint32_t i = 0; i < OPENERS; i++) {
+        child[i] = fork();
+        if (child[i] == 0) {
+            uint32_t lock;
+            char own[16];
+            baton_board *board;
+            baton_board_spec spec = {32, 32};
+            snprintf(own, sizeof own, "lock %u", i / 2); /* each name by two of them */
+            bool fine = baton_board_open(name, &spec, &board) == BATON_OK &&
+                        baton_board_lock(board, own, &lock) == BATON_OK;
+            _exit(fine ? (int)lock : 255);
+        }
+    }
+    int got[OPENERS];
+    for (uint32_t i = 0; i < OPENERS; i++) {
+        int status;
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_true(WIFEXITED(status));
+        got[i] = WEXITSTATUS(status);
+    }
+    baton_board *board = open_for(32, 32);
+    assert_int_equal(baton_board_locks(board), OPENERS / 2);
+    for (uint32_t i = 0; i < OPENERS; i += 2)
+        assert_int_equal(got[i], got[i + 1]);
+    baton_board_close(board);
+}
+
+static void test_locks(void **state)
+{
+    uint32_t lock = 99;
+    char long_name[BATON_BOARD_LOCK_NAME_BYTES + 1];
+    baton_board_lock_seen seen;
+    baton_board *board = open_for(2, 2);
+    (void)state;
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    assert_int_equal(baton_board_lock(board, "", &lock), BATON_BAD_NAME);
+    assert_int_equal(baton_board_lock(board, "a\nb", &lock), BATON_BAD_NAME);
+    assert_int_equal(baton_board_lock(board, long_name, &lock), BATON_BAD_NAME);
+    assert_int_equal(baton_board_lock(board, NULL, &lock), BATON_BAD_NAME);
+    assert_int_equal(baton_board_lock(NULL, "a", &lock), BATON_BAD_ARGUMENT);
+    assert_int_equal(lock, 99);
+    long_name[sizeof long_name - 2] = '\0';
+    assert_int_equal(baton_board_lock(board, long_name, &lock), BATON_OK);
+    assert_int_equal(baton_board_lock(board, "b", &lock), BATON_OK);
+    assert_int_equal(lock, 1);
+    assert_int_equal(baton_board_lock(board, "c", &lock), BATON_FULL);
+    assert_int_equal(baton_board_lock(board, long_name, &lock), BATON_OK);
+    assert_int_equal(lock, 0);
+    assert_int_equal(baton_board_lock_at(board, 0, &seen), BATON_OK);
+    assert_string_equal(seen.name, long_name);
+    assert_int_equal(baton_board_lock_at(board, 2, &seen), BATON_NO_LOCK);
+    baton_board_close(board);
+}
+
+/* ---- cards ---- */
+
+static void test_pins(void **state)
+{
+    baton_board *board = open_for(2, 2);
+    baton_card first = {0};
+    baton_card second = {0};
+    baton_card third = {0};
+    baton_seen seen[2];
+    (void)state;
+    assert_int_equal(baton_card_pin(board, NULL), BATON_BAD_ARGUMENT);
+    assert_int_equal(baton_card_pin(NULL, &first), BATON_BAD_ARGUMENT);
+    assert_int_equal(baton_card_take_down(&first), BATON_NOT_JOINED);
+    assert_int_equal(baton_board_look(board, seen), 0);
+    assert_int_equal(baton_card_pin(board, &first), BATON_OK);
+    assert_int_equal(baton_card_pin(board, &first), BATON_ALREADY_JOINED);
+    assert_int_equal(baton_card_pin(board, &second), BATON_OK);
+    assert_int_equal(baton_card_pin(board, &third), BATON_FULL); /* nobody is dead */
+    assert_int_equal(baton_board_look(board, seen), 2);
+    assert_int_equal(seen[0].process, getpid());
+    assert_int_equal(seen[0].thread, gettid());
+    assert_false(seen[0].dead);
+    assert_string_equal(seen[0].command, "test_board");
+    assert_int_equal(baton_card_take_down(&first), BATON_OK);
+    assert_int_equal(baton_board_look(board, seen), 1);
+    assert_int_equal(seen[0].card, 1);
+    assert_int_equal(baton_card_pin(board, &third), BATON_OK);
+    assert_int_equal(baton_card_take_down(&second), BATON_OK);
+    assert_int_equal(baton_card_take_down(&third), BATON_OK);
+    baton_board_close(board);
+}
+
+static baton_seen only_card(const baton_board *board)
+{
+    baton_seen seen[4];
+    assert_int_equal(baton_board_look(board, seen), 1);
+    return seen[0];
+}
+
+static uint64_t passages_of(const baton_board *board, uint32_t lock)
+{
+    baton_board_lock_seen seen;
+    assert_int_equal(baton_board_lock_at(board, lock, &seen), BATON_OK);
+    return seen.passages;
+}
+
+static void test_watched(void **state)
+{
+    baton_locks *locks =
+        make_locks(&(baton_locks_spec){.algorithm = "dt1", .locks = 3, .participants = 2});
+    baton_board *board = open_for(4, 4);
+    baton_participant me = {0};
+    baton_card card = {0};
+    uint32_t shown[3] = {0, BATON_NOT_SHOWN, 0};
+    (void)state;
+    assert_int_equal(baton_board_lock(board, "first", &shown[0]), BATON_OK);
+    assert_int_equal(baton_board_lock(board, "third", &shown[2]), BATON_OK);
+    assert_int_equal(baton_join(locks, &me), BATON_OK);
+    assert_int_equal(baton_card_watch(&card, &me, shown), BATON_NOT_JOINED);
+    assert_int_equal(baton_card_pin(board, &card), BATON_OK);
+    assert_int_equal(baton_card_watch(&card, &me, shown), BATON_OK);
+    assert_int_equal(only_card(board).doing, BATON_RESTS);
+    for (uint32_t round = 1; round <= 3; round++) {
+        assert_int_equal(baton_enter(&me, 2), BATON_OK);
+        assert_int_equal(only_card(board).doing, BATON_HOLDS);
+        assert_int_equal(only_card(board).lock, shown[2]);
+        assert_true(only_card(board).since_ns > 0);
+        assert_int_equal(baton_enter(&me, 0), BATON_ALREADY_INSIDE);
+        assert_int_equal(baton_exit(&me, 0), BATON_NOT_INSIDE);
+        assert_int_equal(baton_card_watch(&card, &me, NULL), BATON_ALREADY_INSIDE);
+        assert_int_equal(baton_leave(&me), BATON_ALREADY_INSIDE);
+        assert_int_equal(baton_exit(&me, 2), BATON_OK);
+        assert_int_equal(only_card(board).doing, BATON_RESTS);
+        assert_int_equal(passages_of(board, shown[2]), round);
+    }
+    assert_int_equal(baton_try(&me, 0), BATON_OK);
+    assert_int_equal(only_card(board).lock, shown[0]);
+    assert_int_equal(baton_exit(&me, 0), BATON_OK);
+    assert_int_equal(baton_enter(&me, 1), BATON_OK); /* not shown */
+    assert_int_equal(only_card(board).doing, BATON_RESTS);
+    assert_int_equal(baton_exit(&me, 1), BATON_OK);
+    assert_int_equal(baton_enter(&me, 3), BATON_NO_LOCK);
+    assert_int_equal(baton_card_watch(&card, &me, NULL), BATON_OK);
+    assert_int_equal(baton_enter(&me, 2), BATON_OK); /* no longer */
+    assert_int_equal(only_card(board).doing, BATON_RESTS);
+    assert_int_equal(baton_exit(&me, 2), BATON_OK);
+    assert_int_equal(passages_of(board, shown[2]), 3);
+    assert_int_equal(baton_leave(&me), BATON_OK);
+    assert_int_equal(baton_card_take_down(&card), BATON_OK);
+    baton_board_close(board);
+    free(locks);
+}
+
+static void test_by_hand(void **state)
+{
+    baton_board *board = open_for(4, 4);
+    baton_card holder = {0};
+    baton_card waiter = {0};
+    baton_seen seen[4];
+    uint32_t lock;
+    (void)state;
+    assert_int_equal(baton_board_lock(board, "lock", &lock), BATON_OK);
+    assert_int_equal(baton_card_pin(board, &holder), BATON_OK);
+    assert_int_equal(baton_card_pin(board, &waiter), BATON_OK);
+    baton_card_waits(&holder, lock); /* it looks free: no time is taken */
+    assert_int_equal(baton_board_look(board, seen), 2);
+    assert_int_equal(seen[0].doing, BATON_WAITS);
+    assert_int_equal(seen[0].since_ns, 0);
+    baton_card_holds(&holder, lock);
+    baton_card_waits(&waiter, lock);
+    baton_card_waits(&waiter, 4); /* out of range: ignored */
+    baton_card_holds(&waiter, UINT32_MAX);
+    assert_int_equal(baton_board_look(board, seen), 2);
+    assert_int_equal(seen[0].doing, BATON_HOLDS);
+    assert_int_equal(seen[1].doing, BATON_WAITS);
+    assert_int_equal(seen[1].lock, lock);
+    assert_true(seen[1].since_ns > 0);
+    baton_card_rests(&holder, lock);
+    baton_card_holds(&waiter, lock);
+    baton_card_rests(&waiter, lock);
+    assert_int_equal(passages_of(board, lock), 2);
+    assert_int_equal(baton_card_take_down(&holder), BATON_OK);
+    assert_int_equal(baton_card_take_down(&waiter), BATON_OK);
+    baton_board_close(board);
+}
+
+/* A child that pins a card, holds the lock if it is to, says so, and waits to be killed. */
+static pid_t start_victim(bool holds)
+{
+    int told[2];
+    char ready;
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        uint32_t lock;
+        baton_board *board;
+        baton_card card = {0};
+        bool fine = baton_board_open(name, NULL, &board) == BATON_OK &&
+                    baton_board_lock(board, "lock", &lock) == BATON_OK &&
+                    baton_card_pin(board, &card) == BATON_OK;
+        if (fine && holds)
+            baton_card_holds(&card, lock);
+        if (!fine || write(told[1], "r", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(told[1]);
+    assert_int_equal(read(told[0], &ready, 1), 1);
+    close(told[0]);
+    return child;
+}
+
+static void test_dead(void **state)
+{
+    baton_board *board = open_for(2, 2);
+    baton_seen seen[2];
+    baton_card mine[3] = {0};
+    (void)state;
+    pid_t holder = start_victim(true);
+    pid_t idler = start_victim(false);
+    assert_int_equal(baton_board_look(board, seen), 2);
+    assert_false(seen[0].dead);
+    kill(holder, SIGKILL);
+    kill(idler, SIGKILL);
+    siginfo_t info;
+    waitid(P_PID, (id_t)holder, &info, WEXITED | WNOWAIT); /* a zombie is dead already */
+    waitid(P_PID, (id_t)idler, &info, WEXITED | WNOWAIT);
+    assert_int_equal(baton_board_look(board, seen), 2);
+    assert_true(seen[0].dead);
+    assert_int_equal(seen[0].process, holder);
+    assert_int_equal(seen[0].doing, BATON_HOLDS);
+    waitpid(holder, NULL, 0);
+    waitpid(idler, NULL, 0);
+    /* The board is full of dead ones: who did nothing goes first, so that the holder is seen. */
+    assert_int_equal(baton_card_pin(board, &mine[0]), BATON_OK);
+    assert_int_equal(baton_board_look(board, seen), 2);
+    assert_true(seen[0].dead);
+    assert_int_equal(seen[1].process, getpid());
+    assert_int_equal(baton_card_pin(board, &mine[1]), BATON_OK);
+    assert_int_equal(baton_card_pin(board, &mine[2]), BATON_FULL);
+    assert_int_equal(baton_board_look(board, seen), 2);
+    assert_int_equal(seen[0].process, getpid());
+    assert_int_equal(seen[0].doing, BATON_RESTS);
+    baton_card_take_down(&mine[0]);
+    baton_card_take_down(&mine[1]);
+    baton_board_close(board);
+}
+
+/* Cards that come and go while others look: whoever is seen is whole. */
+static void *come_and_go(void *context)
+{
+    baton_board *board = context;
+    for (int i = 0; i < 2000; i++) {
+        baton_card card = {0};
+        if (baton_card_pin(board, &card) != BATON_OK)
+            continue;
+        baton_card_waits(&card, 1);
+        baton_card_take_down(&card);
+    }
+    return NULL;
+}
+
+static void test_coming_and_going(void **state)
+{
+    enum { THREADS = 3 };
+    pthread_t thread[THREADS];
+    baton_board *board = open_for(4, 4);
+    (void)state;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, come_and_go, board), 0);
+    for (int i = 0; i < 300; i++) {
+        baton_seen seen[4];
+        int count = baton_board_look(board, seen);
+        assert_in_range(count, 0, 4);
+        for (int k = 0; k < count; k++) {
+            assert_int_equal(seen[k].process, getpid());
+            assert_true(seen[k].thread > 0);
+            assert_string_equal(seen[k].command, "test_board");
+            assert_true(seen[k].doing == BATON_RESTS || seen[k].lock == 1);
+        }
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    baton_seen seen[4];
+    assert_int_equal(baton_board_look(board, seen), 0);
+    baton_board_close(board);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_names, begin, end),
+        cmocka_unit_test_setup_teardown(test_sizes, begin, end),
+        cmocka_unit_test_setup_teardown(test_read_only, begin, end),
+        cmocka_unit_test_setup_teardown(test_damage, begin, end),
+        cmocka_unit_test_setup_teardown(test_namespace, begin, end),
+        cmocka_unit_test_setup_teardown(test_cut_off, begin, end),
+        cmocka_unit_test_setup_teardown(test_half_made, begin, end),
+        cmocka_unit_test_setup_teardown(test_made_once, begin, end),
+        cmocka_unit_test_setup_teardown(test_locks, begin, end),
+        cmocka_unit_test_setup_teardown(test_pins, begin, end),
+        cmocka_unit_test_setup_teardown(test_watched, begin, end),
+        cmocka_unit_test_setup_teardown(test_by_hand, begin, end),
+        cmocka_unit_test_setup_teardown(test_dead, begin, end),
+        cmocka_unit_test_setup_teardown(test_coming_and_going, begin, end),
+    };
+    return cmocka_run_group_tests_name("board", tests, NULL, NULL);
+}
