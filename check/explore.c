@@ -37,7 +37,7 @@ const char *property_of(finding found, const char **detail)
         return "outcome";
     case NOT_UNSHARED:
         *to = "a process reads there what another has written";
-        return "unshared register";
+        return "unshared registers";
     case WRONG_ACCESS:
         *to = "an access that no lock may make";
         return "memory safety";

@@ -1,13 +1,7 @@
-/* Jobs: one exploration and what came out of it; and all of them, for --all. */
+/* Jobs: one exploration and what came out of it, in words or as JSON. */
 #include "jobs.h"
-#include "../src/cli/json.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -149,6 +143,8 @@ static void program_text(const result *e, FILE *out)
     property_line(out, e, "outcome", true);
     property_line(out, e, "deadlock freedom", true);
     property_line(out, e, "memory safety", true);
+    if (e->property != NULL && strcmp(e->property, "unshared registers") == 0)
+        property_line(out, e, "unshared registers", true);
     fprintf(out, "  %-18s %u\n", "own steps, at most", e->figures.entry_steps);
     for (uint32_t i = 0; i < MOST_NOTED && e->figures.noted[i].name != NULL; i++)
         fprintf(out, "  %-18s %u\n", e->figures.noted[i].name, e->figures.noted[i].most);
@@ -169,8 +165,9 @@ void report_text(const job *j, const report *r, FILE *out)
     fprintf(out, "%s, %u processes", s->name, j->plan.processes);
     if (j->plan.start > 0)
         fprintf(out, " (%u resting)", j->plan.start);
-    fprintf(out, " x %u passages, memory %s%s: %s\n", j->plan.passages, j->plan.c11 ? "c11" : "sc",
-            j->plan.park ? ", parking" : "",
+    if (s->judge == NULL)
+        fprintf(out, " x %u passages", j->plan.passages);
+    fprintf(out, ", memory %s%s: %s\n", j->plan.c11 ? "c11" : "sc", j->plan.park ? ", parking" : "",
             j->random && e->ending == LIMIT ? "random runs done" : how_it_ended(e));
     fprintf(out, "  %llu configurations, %llu steps, %.4g executions, %.2f s, %.0f steps/s\n",
             (unsigned long long)e->states, (unsigned long long)e->moves, e->executions, e->seconds,
@@ -196,6 +193,62 @@ void report_text(const job *j, const report *r, FILE *out)
         fprintf(out, "  %-18s CC %s (by the thesis), %s (standard); DSM %s\n", "remote references",
                 thesis, standard, dsm);
     }
+}
+
+/* ---- as a row ---- */
+
+void report_header(FILE *out)
+{
+    fprintf(out, "%-15s %-8s %-6s %-7s %11s %12s %11s %7s  %s\n", "LOCK", "BOUND", "MEMORY",
+            "WAITING", "STATES", "STEPS", "EXECUTIONS", "SECONDS", "VERDICT AND FIGURES");
+}
+
+void report_row(const job *j, const report *r, FILE *out)
+{
+    char bound[16];
+    char one[16];
+    char two[16];
+    char three[16];
+    if (j->endless)
+        snprintf(bound, sizeof bound, "%u x inf", j->plan.processes);
+    else if (j->plan.subject->judge != NULL)
+        snprintf(bound, sizeof bound, "%u", j->plan.processes);
+    else
+        snprintf(bound, sizeof bound, "%u x %u", j->plan.processes, j->plan.passages);
+    if (j->plan.start > 0)
+        snprintf(bound, sizeof bound, "%u/%u x %u", j->plan.processes - j->plan.start,
+                 j->plan.processes, j->plan.passages);
+    fprintf(out, "%-15s %-8s %-6s %-7s ", j->plan.subject->name, bound, j->plan.c11 ? "c11" : "sc",
+            j->plan.park ? "park" : "spin");
+    if (j->endless) {
+        number_text(r->endless.worst_wait, one);
+        fprintf(out, "%11llu %12s %11s %7.1f  ", (unsigned long long)r->endless.states, "-", "-",
+                r->endless.seconds);
+        if (r->endless.trouble != NULL)
+            fprintf(out, "%s\n", r->endless.trouble);
+        else
+            fprintf(out, "exhausted, %s, worst wait %s\n",
+                    r->endless.ending == VIOLATION ? "can starve" : "lockout-free", one);
+        return;
+    }
+    const result *e = &r->result;
+    fprintf(out, "%11llu %12llu %11.3g %7.1f  %s", (unsigned long long)e->states,
+            (unsigned long long)e->moves, e->executions, e->seconds, how_it_ended(e));
+    if (e->property != NULL)
+        fprintf(out, ": %s VIOLATED\n", e->property);
+    else if (j->figures) {
+        number_text(r->remote.thesis, one);
+        number_text(r->remote.standard, two);
+        number_text(r->remote.dsm, three);
+        fprintf(out, ", RMR CC %s / %s, DSM %s\n", one, two, three);
+    } else if (j->plan.subject->judge != NULL) {
+        fprintf(out, ", own steps <= %u", e->figures.entry_steps);
+        for (uint32_t i = 0; i < MOST_NOTED && e->figures.noted[i].name != NULL; i++)
+            fprintf(out, ", %s %u", e->figures.noted[i].name, e->figures.noted[i].most);
+        fputs("\n", out);
+    } else
+        fprintf(out, ", entry <= %u, exit <= %u%s\n", e->figures.entry_steps, e->figures.exit_steps,
+                e->figures.exit_waits ? " and waits" : "");
 }
 
 /* ---- as JSON ---- */
@@ -244,11 +297,13 @@ static void program_fields(json *to, const result *e)
     json_close(to, '}');
 }
 
-static void report_fields(json *to, const job *j, const report *r)
+void report_fields(json *to, const job *j, const report *r)
 {
-    json_string(to, "lock", j->plan.subject->name);
+    bool program = j->plan.subject->judge != NULL;
+    json_string(to, program ? "program" : "lock", j->plan.subject->name);
     json_integer(to, "processes", j->plan.processes);
-    json_integer(to, "resting", j->plan.start);
+    if (!program)
+        json_integer(to, "resting", j->plan.start);
     if (j->endless) {
         json_string(to, "ending", r->endless.trouble != NULL ? r->endless.trouble : "exhausted");
         json_integer(to, "configurations", r->endless.states);
@@ -266,13 +321,16 @@ static void report_fields(json *to, const job *j, const report *r)
         return;
     }
     const result *e = &r->result;
-    json_integer(to, "passages", j->plan.passages);
+    if (!program)
+        json_integer(to, "passages", j->plan.passages);
     json_string(to, "memory", j->plan.c11 ? "c11" : "sc");
-    json_string(to, "waiting", j->plan.park ? "park" : "spin");
+    if (!program)
+        json_string(to, "waiting", j->plan.park ? "park" : "spin");
     json_string(to, "ending", how_it_ended(e));
     json_checked(to, j->plan.subject);
     if (e->property != NULL) {
         json_string(to, "violated", e->property);
+        json_string(to, "detail", e->detail);
         json_integer(to, "steps_to_violation", e->run_length);
     } else {
         json_null(to, "violated");
@@ -281,7 +339,7 @@ static void report_fields(json *to, const job *j, const report *r)
     json_integer(to, "steps", e->moves);
     json_real(to, "executions", e->executions);
     json_real(to, "seconds", e->seconds);
-    if (j->plan.subject->judge != NULL) {
+    if (program) {
         program_fields(to, e);
         return;
     }
@@ -303,212 +361,4 @@ void report_json(const job *j, const report *r, FILE *out)
     json_open(&to, NULL, '{');
     report_fields(&to, j, r);
     json_close(&to, '}');
-}
-
-/* ---- all jobs ---- */
-
-enum { MOST_JOBS = 128 };
-
-/* What is asked of which locks. `locks` is a list of words, NULL for all of them. */
-static const struct bound {
-    const char *locks;
-    uint32_t processes, passages, resting;
-    bool c11, park, figures, endless, quick;
-} bounds[] = {
-    {"peterson", 2, 3, 0, .quick = true},
-    {"tas mcs dt1 dt2 tas-try mcs-try dt1-try", 2, 3, 0, .quick = true},
-    {"tas mcs dt1 dt2", 3, 2, 0, .quick = false},
-    {"filter filter-fme1 filter-fme2", 3, 2, 0, .quick = true},
-    {"filter filter-fme1 filter-fme2", 4, 1, 0, .quick = false},
-    {"tournament tournament-fme", 4, 1, 0, .quick = true},
-    {"tournament tournament-fme", 4, 2, 1, .quick = true},
-    {"dt2-twice", 2, 3, 0, .quick = true},
-    {"dt2-twice", 3, 1, 0, .quick = false},
-    {NULL, 2, 2, 0, .c11 = true, .quick = true},
-    {"tas mcs dt1 dt2 tas-try mcs-try dt1-try filter filter-fme1 filter-fme2", 3, 1, 0, .c11 = true,
-     .quick = true},
-    {"tournament tournament-fme", 4, 1, 0, .c11 = true},
-    {"tas mcs dt2", 3, 2, 0, .c11 = true},
-    {"dt2-twice", 2, 3, 0, .c11 = true},
-    {NULL, 2, 2, 0, .park = true, .quick = true},
-    {"tas mcs dt1 dt2 filter filter-fme1 filter-fme2", 3, 1, 0, .park = true, .quick = true},
-    {"tournament tournament-fme", 4, 1, 0, .park = true},
-    {NULL, 2, 2, 0, .figures = true, .quick = true},
-    {"mcs dt1 dt2", 3, 1, 0, .figures = true, .quick = true},
-    {NULL, 2, 0, 0, .endless = true, .quick = true},
-    {"tas mcs filter filter-fme1 filter-fme2 tournament tournament-fme", 3, 0, 0, .endless = true,
-     .quick = true},
-    {"filter filter-fme1 filter-fme2 tournament tournament-fme", 4, 0, 0, .endless = true},
-};
-
-static bool is_word_of(const char *word, const char *list)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
-static size_t list_jobs(const options *o, const baton_check_subject *subjects, size_t count,
-                        job jobs[MOST_JOBS])
-{
-    size_t made = 0;
-    for (size_t b = 0; b < sizeof bounds / sizeof bounds[0]; b++) {
-        const struct bound *w = &bounds[b];
-        for (size_t i = 0; i < count && made < MOST_JOBS; i++) {
-            const baton_check_subject *s = &subjects[i];
-            if ((w->locks != NULL ? !is_word_of(s->name, w->locks) : s->judge != NULL) ||
-                (o->quick && !w->quick) ||
-                (s->most_processes != 0 && w->processes > s->most_processes))
-                continue;
-            jobs[made++] = (job){
-                .plan = {.subject = s,
-                         .processes = w->processes,
-                         .passages = w->passages,
-                         .start = w->resting,
-                         .c11 = w->c11,
-                         .park = w->park},
-                .limit = o->limit,
-                .figures = w->figures,
-                .endless = w->endless,
-            };
-        }
-    }
-    return made;
-}
-
-/* What the workers share: who takes which job, and what came out. */
-typedef struct board {
-    atomic_size_t next;
-    atomic_bool done[MOST_JOBS];
-    report report[MOST_JOBS];
-} board;
-
-static void work(board *b, const job *jobs, size_t count)
-{
-    for (size_t i; (i = atomic_fetch_add(&b->next, 1)) < count;) {
-        job_run(&jobs[i], &b->report[i], NULL);
-        result_free(&b->report[i].result);
-        atomic_store(&b->done[i], true);
-    }
-}
-
-static void print_header(void)
-{
-    printf("%-15s %-8s %-6s %-7s %11s %12s %11s %7s  %s\n", "LOCK", "BOUND", "MEMORY", "WAITING",
-           "STATES", "STEPS", "EXECUTIONS", "SECONDS", "VERDICT AND FIGURES");
-}
-
-static void print_row(const job *j, const report *r)
-{
-    char bound[16];
-    char one[16];
-    char two[16];
-    char three[16];
-    if (j->endless)
-        snprintf(bound, sizeof bound, "%u x inf", j->plan.processes);
-    else
-        snprintf(bound, sizeof bound, "%u x %u", j->plan.processes, j->plan.passages);
-    if (j->plan.start > 0)
-        snprintf(bound, sizeof bound, "%u/%u x %u", j->plan.processes - j->plan.start,
-                 j->plan.processes, j->plan.passages);
-    printf("%-15s %-8s %-6s %-7s ", j->plan.subject->name, bound, j->plan.c11 ? "c11" : "sc",
-           j->plan.park ? "park" : "spin");
-    if (j->endless) {
-        number_text(r->endless.worst_wait, one);
-        printf("%11llu %12s %11s %7.1f  ", (unsigned long long)r->endless.states, "-", "-",
-               r->endless.seconds);
-        if (r->endless.trouble != NULL)
-            printf("%s\n", r->endless.trouble);
-        else
-            printf("exhausted, %s, worst wait %s\n",
-                   r->endless.ending == VIOLATION ? "can starve" : "lockout-free", one);
-        return;
-    }
-    const result *e = &r->result;
-    printf("%11llu %12llu %11.3g %7.1f  %s", (unsigned long long)e->states,
-           (unsigned long long)e->moves, e->executions, e->seconds, how_it_ended(e));
-    if (e->property != NULL)
-        printf(": %s VIOLATED\n", e->property);
-    else if (j->figures) {
-        number_text(r->remote.thesis, one);
-        number_text(r->remote.standard, two);
-        number_text(r->remote.dsm, three);
-        printf(", RMR CC %s / %s, DSM %s\n", one, two, three);
-    } else
-        printf(", entry <= %u, exit <= %u%s\n", e->figures.entry_steps, e->figures.exit_steps,
-               e->figures.exit_waits ? " and waits" : "");
-}
-
-static void pause_a_moment(void)
-{
-    nanosleep(&(struct timespec){0, 20000000}, NULL);
-}
-
-static int print_results(const options *o, board *b, const job *jobs, size_t count)
-{
-    bool progress = isatty(STDERR_FILENO);
-    int broken = 0;
-    int limited = 0;
-    json j = json_start(stdout);
-    if (o->json)
-        json_open(&j, NULL, '[');
-    else
-        print_header();
-    for (size_t i = 0; i < count; i++) {
-        while (!atomic_load(&b->done[i])) {
-            if (progress)
-                fprintf(stderr, "\r\033[K%zu of %zu: %s, %u processes ...", i, count,
-                        jobs[i].plan.subject->name, jobs[i].plan.processes);
-            pause_a_moment();
-            if (waitpid(-1, NULL, WNOHANG) < 0 && !atomic_load(&b->done[i])) {
-                fprintf(stderr, "baton-check: a worker has died at %s\n",
-                        jobs[i].plan.subject->name);
-                return 1;
-            }
-        }
-        if (progress)
-            fputs("\r\033[K", stderr);
-        if (o->json) {
-            json_open(&j, NULL, '{');
-            report_fields(&j, &jobs[i], &b->report[i]);
-            json_close(&j, '}');
-        } else {
-            print_row(&jobs[i], &b->report[i]);
-            fflush(stdout);
-        }
-        broken += report_broken(&jobs[i], &b->report[i]) || report_impossible(&b->report[i]);
-        limited += report_limit(&b->report[i]);
-    }
-    if (o->json)
-        json_close(&j, ']');
-    else
-        printf("\n%zu explorations, %d broken, %d stopped at the limit\n", count, broken, limited);
-    return broken > 0 ? 1 : limited > 0 ? 75 : 0;
-}
-
-int jobs_all(const options *o, const baton_check_subject *subjects, size_t count)
-{
-    static job jobs[MOST_JOBS];
-    size_t made = list_jobs(o, subjects, count, jobs);
-    board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (b == MAP_FAILED) {
-        fputs("baton-check: out of memory\n", stderr);
-        return 1;
-    }
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    fflush(NULL);
-    for (long i = 0; i < (processors > 0 ? processors : 1); i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            work(b, jobs, made);
-            _exit(0);
-        }
-    }
-    int code = print_results(o, b, jobs, made);
-    while (wait(NULL) > 0)
-        continue;
-    munmap(b, sizeof *b);
-    return code;
 }

@@ -5,6 +5,7 @@
 #ifndef BATON_CHECK_JOBS_H
 #define BATON_CHECK_JOBS_H
 
+#include "../src/cli/json.h"
 #include "explore.h"
 #include "options.h"
 #include "trace.h"
@@ -32,6 +33,11 @@ typedef struct report {
 void job_run(const job *j, report *r, on_progress *progress);
 void report_text(const job *j, const report *r, FILE *out);
 void report_json(const job *j, const report *r, FILE *out);
+/* What report_json puts into its object. */
+void report_fields(json *to, const job *j, const report *r);
+/* A line of a table, and the line above the first. */
+void report_header(FILE *out);
+void report_row(const job *j, const report *r, FILE *out);
 /* Whether a promise of the subject is broken; starving breaks one only if it was made. */
 bool report_broken(const job *j, const report *r);
 bool report_limit(const report *r);

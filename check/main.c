@@ -1,4 +1,4 @@
-/* `baton-check`: the command line, for the locks that ship and for anybody's own. */
+/* `baton-check`: the command line, for what ships and for anybody's own lock or program. */
 #include "explore.h"
 #include "jobs.h"
 #include "options.h"
@@ -32,12 +32,14 @@ static int usage_error(const char *what, const char *which)
 static void help(void)
 {
     printf(
-        "Usage: %s [OPTION...] LOCK...\n"
+        "Usage: %s [OPTION...] LOCK|PROGRAM...\n"
         "       %s --all [--quick]\n"
         "       %s replay FILE [--svg FILE]\n"
         "Runs the shipped code of a lock under every interleaving within a bound, and says "
         "whether\n"
-        "it keeps its promises; if not, shows the shortest run that breaks one.\n"
+        "it keeps its promises; if not, shows the shortest run that breaks one. A program is run "
+        "once by\n"
+        "every process, and every outcome judged.\n"
         "\n"
         "  -n, --processes N   processes (2)\n"
         "  -p, --passages P    times that each passes through the lock (1)\n"
@@ -54,9 +56,12 @@ static void help(void)
         "      --trace FILE    write a violating run to FILE, for replay\n"
         "      --svg FILE      draw it\n"
         "      --json          results as JSON\n"
-        "      --all           every lock, at the bounds of docs/check.md; --quick for fewer\n"
-        "      --list          names of the locks\n"
+        "      --all           everything, at many bounds; --quick for fewer\n"
+        "      --list          names of the locks and programs\n"
         "  -h, --help          this help\n"
+        "\n"
+        "Of these a program takes no --passages, --resting, --park, --figures, --endless and "
+        "--timed.\n"
         "\n"
         "Exit codes: 0 nothing wrong within the bound, 1 a promise is broken, 64 wrong usage,\n"
         "75 stopped at the limit.\n",
@@ -111,10 +116,34 @@ static int show_trace(const trace *t, const options *o)
     return save_trace(t, o);
 }
 
-static int check_one(const options *o, const baton_check_subject *subject)
+/* The option that makes no sense for a program, or NULL. */
+static const char *option_of_locks(const options *o)
 {
+    return o->plan.passages != 1 ? "--passages"
+           : o->plan.start != 0  ? "--resting"
+           : o->plan.park        ? "--park"
+           : o->figures          ? "--figures"
+           : o->endless          ? "--endless"
+           : o->timed            ? "--timed"
+                                 : NULL;
+}
+
+/* Whether the subject can be explored as asked: 0, or an exit code. */
+static int fits(const options *o, const baton_check_subject *subject)
+{
+    char complaint[128];
+    const char *option = option_of_locks(o);
     if (subject->most_processes != 0 && o->plan.processes > subject->most_processes)
         return usage_error("%s does not take so many processes", subject->name);
+    if (subject->judge == NULL || option == NULL)
+        return EXIT_FINE;
+    snprintf(complaint, sizeof complaint, "%s is for locks, and %s is a program", option,
+             subject->name);
+    return usage_error("%s", complaint);
+}
+
+static int check_one(const options *o, const baton_check_subject *subject)
+{
     on_progress *progress = isatty(STDERR_FILENO) ? show_progress : NULL;
     job j = {.plan = o->plan,
              .limit = o->limit,
@@ -181,18 +210,22 @@ static const baton_check_subject *find(const char *name, const baton_check_subje
     return NULL;
 }
 
-/* Every lock that is named, or the only one there is. */
+/* Every lock or program that is named, or the only one there is. */
 static int check_named(const options *o, char **word, int words,
                        const baton_check_subject *subjects, size_t count)
 {
     int worst = EXIT_FINE;
     if (words == 0 && count == 1)
-        return check_one(o, &subjects[0]);
+        return fits(o, &subjects[0]) == EXIT_FINE ? check_one(o, &subjects[0]) : EXIT_USAGE;
     if (words == 0)
-        return usage_error("name a lock, or --all%s", "");
-    for (int i = 0; i < words; i++)
-        if (find(word[i], subjects, count) == NULL)
-            return usage_error("no lock '%s' (--list lists them)", word[i]);
+        return usage_error("name a lock or a program, or --all%s", "");
+    for (int i = 0; i < words; i++) {
+        const baton_check_subject *named = find(word[i], subjects, count);
+        if (named == NULL)
+            return usage_error("no lock or program '%s' (--list lists them)", word[i]);
+        if (fits(o, named) != EXIT_FINE)
+            return EXIT_USAGE;
+    }
     for (int i = 0; i < words; i++) {
         int code = check_one(o, find(word[i], subjects, count));
         if (worst == EXIT_FINE || code == EXIT_VIOLATION)

@@ -171,6 +171,8 @@ static void put(config *c, uint32_t p, uint32_t reg, uint32_t place, uint8_t val
         memcpy(m->carries, c->current[p], sizeof(view));
     if (after != NULL)
         join(m->carries, read_from); /* a release sequence goes on */
+    if (register_at(reg)->clock)
+        memset(m->carries, 0, sizeof(view));
     m->carries[reg] = (uint8_t)place;
     if (order == memory_order_seq_cst && place > c->global[reg])
         c->global[reg] = (uint8_t)place;

@@ -238,6 +238,20 @@ static bool is_unobserved(const standing *s)
            register_at(at->reg)->unshared;
 }
 
+/* Notes who reads and who writes it; false if somebody reads what another may have written. */
+static bool keeps_unshared(uint32_t p, const point *at)
+{
+    if (at->act != ACT_WRITE)
+        unshared_readers[at->reg] |= 1U << p;
+    if (at->act != ACT_READ)
+        unshared_writers[at->reg] |= 1U << p;
+    for (uint32_t q = 0; q < the.processes; q++)
+        if ((unshared_readers[at->reg] >> q & 1) != 0 &&
+            (unshared_writers[at->reg] & ~(1U << q)) != 0)
+            return false;
+    return true;
+}
+
 /* Makes all such accesses at once: when they are made makes no difference to anybody. */
 static finding go_on_unobserved(config *c, uint32_t p, figures *f)
 {
@@ -251,12 +265,8 @@ static finding go_on_unobserved(config *c, uint32_t p, figures *f)
             found = come_to(c, p, point_next(me->at, 0), f);
             continue;
         }
-        uint32_t *who = at->act == ACT_READ ? unshared_readers : unshared_writers;
-        who[at->reg] |= 1U << p;
-        for (uint32_t q = 0; q < the.processes; q++)
-            if ((unshared_readers[at->reg] >> q & 1) != 0 &&
-                (unshared_writers[at->reg] & ~(1U << q)) != 0)
-                return NOT_UNSHARED;
+        if (!keeps_unshared(p, at))
+            return NOT_UNSHARED;
         memory_access(c, p, at, 0, &answer, &writes);
         found = come_to(c, p, point_next(me->at, answer), f);
     }
@@ -358,6 +368,8 @@ finding move(const config *from, uint32_t p, uint32_t choice, config *to, figure
         bool writes;
         if (memory_is_full(to))
             return TOO_LARGE;
+        if (register_at(at->reg)->unshared && !keeps_unshared(p, at))
+            return NOT_UNSHARED;
         if (!memory_access(to, p, at, choice, &answer, &writes))
             return NO_MOVE;
         if (the.watched != 0)

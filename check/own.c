@@ -24,11 +24,21 @@ static struct {
     uint32_t count, room;
 } own;
 
-/* Each begins where any type may lie. */
+/* Each begins at a line, as the arena does. */
 static size_t stride(void)
 {
-    size_t most = _Alignof(max_align_t);
-    return (own.bytes + sizeof(given_up) + most - 1) / most * most;
+    size_t line = BATON_CACHE_LINE;
+    return (own.bytes + sizeof(given_up) + line - 1) / line * line;
+}
+
+static void make_room(void)
+{
+    own.room = own.room == 0 ? 64 : 2 * own.room;
+    char *wider = must_align(BATON_CACHE_LINE, own.room * stride());
+    if (own.count > 0)
+        memcpy(wider, own.all, own.count * stride());
+    free(own.all);
+    own.all = wider;
 }
 
 const char *memory_at(uint32_t number)
@@ -63,10 +73,8 @@ uint32_t own_save(void)
         if (memcmp(memory_at(i), own.arena, own.bytes) == 0 &&
             memcmp(memory_at(i) + own.bytes, &own.now, sizeof own.now) == 0)
             return i;
-    if (own.count == own.room) {
-        own.room = own.room == 0 ? 64 : 2 * own.room;
-        own.all = must_alloc(own.all, own.room * stride());
-    }
+    if (own.count == own.room)
+        make_room();
     char *to = own.all + own.count * stride();
     memcpy(to, own.arena, own.bytes);
     memcpy(to + own.bytes, &own.now, sizeof own.now);

@@ -8,6 +8,7 @@
 #include "store.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +21,6 @@ static struct {
     uint32_t processes;
     char *arena; /* the subject's memory: fixed address, contents per process */
     size_t bytes;
-
-    reg_info reg[MOST_REGISTERS];
-    uint32_t regs;
-    uint32_t *reg_of_word; /* index + 1 by offset / word size; 0 if no register is there */
-    const char *trouble;
 
     point *point;
     uint32_t points, room;
@@ -81,93 +77,23 @@ static _Noreturn void wrong(const char *what, const char *file, int line)
     ask((point){.act = ACT_WRONG, .wrong = what, .at = {file, line}});
 }
 
-/* ---- registers ---- */
-
-uint32_t registers(void)
+/* An assertion of the subject's that fails is a finding, not the end of the search. */
+static void on_abort(int number)
 {
-    return x.regs;
+    if (run.running)
+        wrong("an assertion fails", NULL, 0);
+    signal(number, SIG_DFL); /* not the subject's: abort goes on */
 }
 
-const reg_info *register_at(uint32_t index)
-{
-    return &x.reg[index];
-}
-
-/* Byte offset in the subject's memory, or -1. */
-static long offset_of(const void *address)
-{
-    uintptr_t start = (uintptr_t)x.arena;
-    uintptr_t there = (uintptr_t)address;
-    return there >= start && there < start + x.bytes ? (long)(there - start) : -1;
-}
-
-static int reg_index(const baton_reg *reg)
-{
-    long offset = offset_of(reg);
-    if (offset < 0 || offset % (long)sizeof(baton_word) != 0)
-        return -1;
-    return (int)x.reg_of_word[offset / (long)sizeof(baton_word)] - 1;
-}
+/* ---- the backend: answers while there are any, then back to whoever wants to know ---- */
 
 void baton_check_init(const baton_reg *reg, baton_word value, const char *name, const char *file,
                       int line)
 {
-    long offset = offset_of(reg);
     if (run.running)
         wrong("initialises a register outside of init", file, line);
-    if (offset < 0 || offset % (long)sizeof(baton_word) != 0) {
-        x.trouble = "a register is initialised outside of the subject's memory";
-        return;
-    }
-    int index = reg_index(reg);
-    if (index < 0) {
-        if (x.regs == MOST_REGISTERS) {
-            x.trouble = "too many registers for so many processes";
-            return;
-        }
-        index = (int)x.regs++;
-        x.reg_of_word[offset / (long)sizeof(baton_word)] = (uint32_t)index + 1;
-    }
-    reg_info *info = &x.reg[index];
-    info->address = reg;
-    info->initial = value;
-    source_name_register(name, file, line, info->name, sizeof info->name);
+    register_add(reg, value, name, file, line);
 }
-
-void baton_check_home(const baton_reg *reg, baton_word owner)
-{
-    int index = reg_index(reg);
-    if (index >= 0)
-        x.reg[index].home = (uint32_t)owner;
-}
-
-void baton_check_unshared(const baton_reg *reg)
-{
-    int index = reg_index(reg);
-    if (index < 0)
-        x.trouble = "what is said to be unshared is no register";
-    else
-        x.reg[index].unshared = true;
-}
-
-const char *value_name(baton_word value, char buffer[48])
-{
-    for (uint32_t i = 0; i < x.regs; i++) {
-        if (value >= 8 * sizeof(baton_word) &&
-            (baton_word)x.reg[i].address - (baton_word)x.arena == value) {
-            /* A reference: the object's name is that of its first register, without the field. */
-            snprintf(buffer, 48, "->%s", x.reg[i].name);
-            char *dot = strrchr(buffer, '.');
-            if (dot != NULL)
-                *dot = '\0';
-            return buffer;
-        }
-    }
-    snprintf(buffer, 48, "%lld", (long long)(intptr_t)value);
-    return buffer;
-}
-
-/* ---- the backend: answers while there are any, then back to whoever wants to know ---- */
 
 /* An access of the judge's, after all is over: to the memory as it is. */
 static baton_word access_directly(act kind, const baton_reg *reg, baton_word value,
@@ -196,7 +122,7 @@ static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, ba
     if (run.breaking && run.steps == run.last_step && kind != ACT_CHOOSE)
         longjmp(run.broken, 1);
     if (reg != NULL) {
-        index = reg_index(reg);
+        index = register_index(reg);
         if (index < 0)
             wrong("accesses memory that is no register", file, line);
         if (own_has_given_up((uint32_t)offset_of(reg)))
@@ -260,6 +186,8 @@ void baton_check_fence(memory_order order, const char *file, int line)
 
 uint32_t baton_check_choose(uint32_t ways)
 {
+    if (run.running && (ways == 0 || ways > UINT8_MAX))
+        wrong("chooses among no ways, or among more than 255", NULL, 0);
     return (uint32_t)answer_to(ACT_CHOOSE, NULL, ways, 0, memory_order_relaxed, NULL, 0);
 }
 
@@ -271,6 +199,8 @@ bool baton_check_break_off(uint32_t accesses, void (*part)(void *context), void 
     if (!broken)
         part(context);
     run.breaking = false;
+    if (broken)
+        run.await = 0; /* if it was waiting */
     return broken;
 }
 
@@ -383,8 +313,8 @@ void *memory_with(const baton_word values[])
 {
     own_load(INITIAL_MEMORY);
     run.steps = 0; /* of who accesses it */
-    for (uint32_t i = 0; i < x.regs; i++)
-        memcpy(x.arena + offset_of(x.reg[i].address), &values[i], sizeof values[i]);
+    for (uint32_t i = 0; i < registers(); i++)
+        memcpy(x.arena + offset_of(register_at(i)->address), &values[i], sizeof values[i]);
     return x.arena;
 }
 
@@ -510,31 +440,30 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
     x.processes = processes;
     x.bytes = (subject->bytes + BATON_CACHE_LINE - 1) / BATON_CACHE_LINE * BATON_CACHE_LINE;
     x.arena = aligned_alloc(BATON_CACHE_LINE, x.bytes);
-    x.reg_of_word = must_zero(x.bytes / sizeof(baton_word), sizeof *x.reg_of_word);
     if (x.arena == NULL)
         return "out of memory";
     memset(x.arena, 0, x.bytes);
+    registers_begin(x.arena, x.bytes);
     source_names_restart();
     if (subject->select != NULL)
         subject->select(subject);
     subject->init(x.arena, processes, waiting);
-    if (x.trouble != NULL)
-        return x.trouble;
+    if (registers_trouble() != NULL)
+        return registers_trouble();
+    /* SA_NODEFER: the handler is left by longjmp, more than once. */
+    struct sigaction abort_action = {.sa_handler = on_abort, .sa_flags = SA_NODEFER};
+    sigaction(SIGABRT, &abort_action, NULL);
     own_begin(x.arena, x.bytes);
     add_point((point){.act = ACT_END}); /* number 0 is none */
-    for (uint32_t i = 0; i < x.regs; i++)
-        if (x.reg[i].home > 0) {
-            char plain[sizeof x.reg[i].name];
-            memcpy(plain, x.reg[i].name, sizeof plain);
-            source_name_owned(plain, x.reg[i].home, x.reg[i].name, sizeof x.reg[i].name);
-        }
+    registers_name_owned();
     return NULL;
 }
 
 void processes_end(void)
 {
+    signal(SIGABRT, SIG_DFL);
     free(x.arena);
-    free(x.reg_of_word);
+    registers_end();
     free(x.point);
     own_end();
     free(x.root);

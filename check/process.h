@@ -11,10 +11,11 @@
 #define BATON_CHECK_PROCESS_H
 
 #include "baton/check.h"
+#include "registers.h"
 
 #include <stdint.h>
 
-enum { MOST_PROCESSES = BATON_CHECK_MOST_PROCESSES, MOST_REGISTERS = 96 };
+enum { MOST_PROCESSES = BATON_CHECK_MOST_PROCESSES };
 
 typedef enum act {
     ACT_READ,
@@ -62,15 +63,6 @@ typedef struct point {
     point_id next_sibling;
 } point;
 
-/* A register of the subject, found when it was initialised. */
-typedef struct reg_info {
-    const baton_reg *address;
-    baton_word initial;
-    bool unshared; /* nobody reads what another has written */
-    uint32_t home; /* number of the process in whose memory it lies, from 1; 0 if in nobody's */
-    char name[40];
-} reg_info;
-
 typedef enum call { CALL_ENTER, CALL_EXIT } call;
 
 /*
@@ -81,8 +73,6 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
                             baton_waiting waiting);
 void processes_end(void);
 
-uint32_t registers(void);
-const reg_info *register_at(uint32_t index);
 /* The bytes of an own memory: the subject's memory as its process left it. */
 const char *memory_at(uint32_t memory);
 /* The subject's memory with these values in its registers; until the next call of anything here. */
@@ -98,8 +88,6 @@ point_id call_begin(uint32_t p, call which, uint32_t lock, uint32_t memory);
 const point *point_at(point_id id);
 /* Where the answer leads. */
 point_id point_next(point_id id, baton_word answer);
-/* What a word means: a number, or the name of what it refers to. */
-const char *value_name(baton_word value, char buffer[48]);
 /* How many points there are. */
 uint32_t points(void);
 

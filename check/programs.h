@@ -4,7 +4,7 @@
 
 #include "baton/check.h"
 
-enum { MOST_PROGRAMS = 16 };
+enum { MOST_PROGRAMS = 32 };
 
 /* Fills in the subjects; returns how many. */
 size_t shipped_programs(baton_check_subject subjects[MOST_PROGRAMS]);

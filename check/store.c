@@ -17,14 +17,23 @@ struct store {
     uint64_t slots;
 };
 
-void *must_alloc(void *old, size_t bytes)
+static void *must(void *memory)
 {
-    void *memory = realloc(old, bytes);
     if (memory == NULL) {
         fputs("baton-check: out of memory; try a smaller bound, or --limit\n", stderr);
         exit(1);
     }
     return memory;
+}
+
+void *must_alloc(void *old, size_t bytes)
+{
+    return must(realloc(old, bytes));
+}
+
+void *must_align(size_t line, size_t bytes)
+{
+    return must(aligned_alloc(line, bytes));
 }
 
 void *must_zero(size_t count, size_t each)

@@ -17,6 +17,8 @@ uint32_t store_count(const store *s);
 
 /* realloc and calloc that end the program with a message instead of returning NULL. */
 void *must_alloc(void *old, size_t bytes);
+/* Fresh memory that begins at a multiple of `line`; bytes is one too. */
+void *must_align(size_t line, size_t bytes);
 void *must_zero(size_t count, size_t each);
 
 #endif

@@ -340,10 +340,11 @@ const char *trace_load(trace *t, FILE *in, const baton_check_subject *subjects, 
         if (strcmp(subjects[i].name, name) == 0)
             t->plan.subject = &subjects[i];
     if (t->plan.subject == NULL)
-        return "the trace is of a lock that is not here";
+        return "the trace is of a lock or program that is not here";
     uint32_t most = t->plan.subject->most_processes;
     if (processes == 0 || processes > MOST_PROCESSES || (most != 0 && processes > most) ||
-        passages == 0 || passages > 60 || resting >= processes || length > MOST_STEPS)
+        passages == 0 || passages > 60 || resting >= processes || length > MOST_STEPS ||
+        (t->plan.subject->judge != NULL && (passages != 1 || resting != 0)))
         return "the trace does not fit: its numbers are out of range";
     bool c11 = strcmp(memory, "c11") == 0;
     bool park = strcmp(waiting, "park") == 0;

@@ -297,7 +297,7 @@ static const char *at_rest(const void *at, const limits *of)
             return NULL;
     if (w->reg.holder != WDME_NOBODY)
         return "the lock is held, and nobody holds it";
-    if (w->reg.first != WDME_NOBODY)
+    if (w->reg.first != WDME_NOBODY || w->reg.waiting != 0)
         return "somebody waits for a free lock";
     for (uint32_t p = 0; p < of->clients; p++) {
         const wdme_client *a = &w->person[p].client;
@@ -424,6 +424,7 @@ static void pass_world(stream *s, const limits *of, world *w)
     PASS(w->reg.first);
     PASS(w->reg.last);
     PASS(w->reg.losers);
+    PASS(w->reg.waiting);
     for (uint32_t i = 0; i < 2 * of->clients; i++)
         pass_member(s, &w->member[i]);
     for (uint32_t i = 0; i < of->clients; i++)

@@ -133,6 +133,11 @@ typedef struct baton_check_subject {
  * is so is checked.
  */
 void baton_check_unshared(const baton_reg *reg);
+/*
+ * To be called by init: the register is a clock. Who counts it up and who reads it learn of each
+ * other when, and nothing else: whatever fences are around, it orders no memory.
+ */
+void baton_check_clock(const baton_reg *reg);
 /* To be called by judge: the largest value of each name is reported. Names must stay. */
 void baton_check_figure(const char *name, uint32_t value);
 /* To be called by a program, or by judge: the accesses that it has made so far. */

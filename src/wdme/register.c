@@ -27,6 +27,7 @@ static void enqueue(wdme_place *b, uint32_t i, uint32_t request)
     else
         reg->first = i;
     reg->last = i;
+    reg->waiting++;
 }
 
 static void dequeue(wdme_place *b, uint32_t i)
@@ -44,6 +45,7 @@ static void dequeue(wdme_place *b, uint32_t i)
     else
         reg->last = me->before;
     me->waits = false;
+    reg->waiting--;
 }
 
 /* It waits already, with a request that it has given up, or gives up now: its place stays. */

@@ -116,7 +116,8 @@ typedef struct wdme_member {
 typedef struct wdme_register {
     uint64_t generation;
     uint32_t holder;
-    uint32_t first, last; /* the queue */
+    uint32_t first, last; /* the queue, */
+    uint32_t waiting;     /* and how many are in it */
     uint32_t losers;      /* W */
 } wdme_register;
 

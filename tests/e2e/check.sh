@@ -24,6 +24,15 @@ check 'the limit has an exit code' bash -c "'$check' filter -n 4 --limit 1000; [
 check 'and is said to be the limit' says 'stopped at the limit' bash -c "'$check' filter -n 4 --limit 1000 || true"
 check 'JSON' test "$("$check" mcs -n 2 -p 2 --figures --json | jq -r '.exit_waits, .rmr_dsm' | xargs)" = 'true 4'
 
+# ---- programs ----
+check 'programs are listed' test "$("$check" --list | grep -cxE 'dt1|splitter|tree|wide')" -eq 4
+check 'a program: its outcomes are judged' says 'outcome            holds' "$check" splitter -n 3 -m c11
+check 'a program: its figures' test \
+    "$("$check" tree-bounds -n 3 --json | jq -r '.program, .figures.marked, .figures.depth' | xargs)" = 'tree-bounds 5 2'
+check 'a program: no word of passages' test \
+    "$("$check" tree-bounds -n 2 --json | jq 'has("lock") or has("passages") or has("resting")')" = false
+check 'a program at random' says 'random runs done' "$check" tree -n 4 -m c11 --random 7 --runs 50
+
 # ---- somebody's own lock ----
 ticket() { # BUG
     cc -std=gnu17 -O2 -DBATON_CHECK -DBUG="$1" -I include examples/check-your-lock/ticket.c \
@@ -45,13 +54,18 @@ check 'your lock: c11 does' bash -c "'$scratch/ticket2' -n 2 -p 2 -m c11 > '$scr
 check 'your lock: the holder misses what was written' grep -q 'may not see what the last holder wrote' "$scratch/found"
 
 # ---- wrong usage ----
-refuse 64 "no lock 'mutex'" 'unknown lock' "$check" mutex
+refuse 64 "no lock or program 'mutex'" 'unknown lock' "$check" mutex
 refuse 64 'name a lock' 'no lock' "$check"
 refuse 64 '--processes takes' 'no processes' "$check" dt1 -n 0
 refuse 64 '--processes takes' 'too many processes' "$check" dt1 -n 7
 refuse 64 '--passages takes' 'no passages' "$check" dt1 -p 0
 refuse 64 '--passages takes' 'too many passages' "$check" dt1 -p 61
 refuse 64 'does not take so many' 'three for peterson' "$check" peterson -n 3
+for option in '--passages 2' '--resting 1' --park --figures --endless '--timed 1'; do
+    # shellcheck disable=SC2086 # an option and its value
+    refuse 64 "${option% *} is for locks, and tree is a program" "a program with $option" "$check" dt1 tree $option
+done
+refuse 64 'does not take so many' 'five for the splitter' "$check" splitter -n 5
 refuse 64 '--memory is' 'unknown memory' "$check" dt1 -m tso
 refuse 64 'nobody who moves' 'all resting' "$check" dt1 -n 2 --resting 2
 refuse 64 'is no option' 'unknown option' "$check" dt1 --fast
