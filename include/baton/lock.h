@@ -298,6 +298,9 @@ enum {
     BATON_READ_ONLY = -21,       /* the board was opened only to look at it */
     BATON_UNSUPPORTED = -22,     /* not on this system */
     BATON_SYSTEM = -23,          /* the system refused; errno says why */
+    BATON_UNREACHABLE = -24,     /* nobody answers at that address; errno says why */
+    BATON_REFUSED = -25,         /* the server does not want this client */
+    BATON_LOST = -26,            /* the lock had been taken away */
 };
 
 /* What a value means, as a sentence without capital or full stop. Never NULL. */

@@ -11,6 +11,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 64 };
 
 int cmd_bench(int argc, char **argv);
 int cmd_locks(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 
 /* "baton COMMAND: MESSAGE; see 'baton COMMAND --help'" on standard error; returns EXIT_USAGE. */

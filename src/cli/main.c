@@ -13,6 +13,7 @@ static const struct command {
 } commands[] = {
     {"bench", "measure locks against pthread and Concurrency Kit", cmd_bench},
     {"locks", "list the lock algorithms and what they promise", cmd_locks},
+    {"serve", "serve locks over the network, in the protocol of Redis", cmd_serve},
     {"top", "show who holds and who waits, live", cmd_top},
 };
 

@@ -56,6 +56,12 @@ const char *baton_strerror(int value)
         return "boards need Linux and 64-bit words";
     case BATON_SYSTEM:
         return "the system refused; errno says why";
+    case BATON_UNREACHABLE:
+        return "nobody answers at that address; start a server with 'baton serve'";
+    case BATON_REFUSED:
+        return "the server refused: a wrong password, or no server of locks";
+    case BATON_LOST:
+        return "the lock had been taken away: the lease was over, or the connection lost";
     default:
         return "not a value that this library returns";
     }

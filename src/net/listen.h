@@ -1,0 +1,27 @@
+/* Addresses: what a server listens at, TCP and Unix sockets. */
+#ifndef BATON_NET_LISTEN_H
+#define BATON_NET_LISTEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+typedef struct listeners listeners;
+
+/* Whether that address can be reached from this machine only; false also if it is no address. */
+bool listen_is_local(const char *address);
+/*
+ * Listens at all of them; `accepted` gets each socket. NULL if that is not possible, and why: a path
+ * where a server listens already is left alone, one that was left behind is taken over.
+ */
+listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t count,
+                       void (*accepted)(void *context, int socket, bool is_unix), void *context,
+                       char complaint[256]);
+void listen_close(listeners *all);
+/* When the loop has ended. */
+void listen_free(listeners *all);
+
+/* "127.0.0.1:54321" */
+void listen_peer_name(const uv_tcp_t *socket, char *name, size_t bytes);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * The registry: the registers of all locks (src/wdme), for many sessions on several event loops.
+ *
+ * Locks live in shards by their names; each event is handled under its shard's lock, so it is atomic
+ * as automaton B wants it. What a register says to a session goes straight into the hands of the
+ * session if it is the one that has just asked, and by a notice to the loop of the session if not.
+ * A lock that nobody holds, waits for, or is to be told about takes no memory.
+ */
+#ifndef BATON_NET_REGISTRY_H
+#define BATON_NET_REGISTRY_H
+
+#include "../wdme/wdme.h"
+
+#include <stddef.h>
+
+enum { SHARDS = 16 };
+
+typedef struct registry registry;
+
+/* What a register says to a session, on its way there. */
+typedef struct notice {
+    struct notice *next;
+    struct session_roles *to;
+    wdme_message message;
+    size_t name_bytes;
+    char name[];
+} notice;
+
+/*
+ * The registry's part of a session. Only who has the lock of a shard touches what is kept for that
+ * shard; everything else belongs to the session's loop.
+ */
+typedef struct session_roles {
+    uint32_t first[SHARDS]; /* roles in each shard, as a list; see registry.c */
+    void (*hear)(struct session_roles *me, wdme_message m, const char *name, size_t name_bytes);
+    void (*post)(struct session_roles *me, notice *n); /* to its loop, from any thread */
+} session_roles;
+
+/* `first_generation`: greater than any that was ever given out, at least 1. NULL: no memory. */
+registry *registry_new(uint64_t first_generation, uint32_t most_waiters);
+void registry_free(registry *r);
+
+/* A session comes; one goes, and everything it held, waited for or was to be told is over. */
+void registry_join(session_roles *me);
+void registry_leave(registry *r, session_roles *me);
+
+typedef enum registry_verdict {
+    REGISTRY_DONE,   /* the session has heard the answer, or will */
+    REGISTRY_CROWD,  /* too many wait for it already */
+    REGISTRY_TWICE,  /* it waits for it already, or holds it */
+    REGISTRY_NO_ROOM /* no memory */
+} registry_verdict;
+
+/* The session says that to the register of the lock of that name. `now` is kept for those who list. */
+registry_verdict registry_tell(registry *r, session_roles *me, const char *name, size_t bytes,
+                               wdme_message m, uint64_t now);
+/* The session has waited for that lock long enough. */
+void registry_wait_over(registry *r, session_roles *me, const char *name, size_t bytes,
+                        uint64_t now);
+/* It was silent for too long: all that it holds is taken away. Returns how many locks that were. */
+uint32_t registry_lease_over(registry *r, session_roles *me, uint64_t now);
+/* By force: ends that generation, whoever holds it. False if nobody holds it in that generation. */
+bool registry_release(registry *r, const char *name, size_t bytes, uint64_t generation,
+                      uint64_t now);
+
+/* A lock, as whoever lists them sees it. */
+typedef struct registry_row {
+    const char *name;
+    size_t name_bytes;
+    uint64_t generation;
+    uint64_t since; /* when this generation began */
+    const session_roles *holder;
+    uint32_t waiters;
+} registry_row;
+
+/* Calls `each` for every lock that is held; under the shard's lock, so it must be quick. */
+void registry_each(registry *r, void (*each)(const registry_row *row, void *context),
+                   void *context);
+
+typedef struct registry_counts {
+    uint64_t locks; /* that take memory now */
+    uint64_t held;
+    uint64_t waiting;   /* sessions, over all queues */
+    uint64_t sections;  /* so far */
+    uint64_t handed_on; /* of these, straight to the next who waited */
+    uint64_t tries, failed, resets, lost, stale;
+} registry_counts;
+
+registry_counts registry_count(registry *r);
+/* Greater than all that were given out. */
+uint64_t registry_next_generation(registry *r);
+
+#endif

@@ -1,0 +1,462 @@
+/* Sessions: commands, one function each, and what is told to clients. */
+#include "session.h"
+#include "baton/lock.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A command that is being carried out. */
+typedef struct order {
+    session *me;
+    const resp_command *command;
+    uint64_t now;
+} order;
+
+/* ---- what registers say ---- */
+
+static void stop_waiting(session *me)
+{
+    free(me->waits_for);
+    me->waits_for = NULL;
+    me->waits = false;
+}
+
+/* Pushes exist in protocol 3 only; others must ask. */
+static void push(session *me, const char *kind, const char *name, size_t bytes, uint64_t generation)
+{
+    if (!me->out.third)
+        return;
+    resp_push(&me->out, 3);
+    resp_text(&me->out, kind);
+    resp_bulk(&me->out, name, bytes);
+    resp_integer(&me->out, (int64_t)generation);
+}
+
+static void hear(session_roles *roles, wdme_message m, const char *name, size_t bytes)
+{
+    session *me = (session *)(void *)roles;
+    switch (m.kind) {
+    case WDME_OK:
+        stop_waiting(me);
+        resp_integer(&me->out, (int64_t)m.generation);
+        break;
+    case WDME_TIMEOUT:
+        stop_waiting(me);
+        resp_null(&me->out);
+        break;
+    case WDME_FAIL:
+        resp_integer(&me->out, -(int64_t)m.generation);
+        break;
+    case WDME_EXIT_DONE:
+        resp_integer(&me->out, 1);
+        break;
+    case WDME_STALE:
+        resp_error(&me->out, "STALE the section with token %" PRIu64 " is over, or was never yours",
+                   m.generation);
+        break;
+    case WDME_RESET:
+        push(me, "reset", name, bytes, m.generation);
+        break;
+    case WDME_LOST:
+        push(me, "lost", name, bytes, m.generation);
+        break;
+    default:
+        break;
+    }
+}
+
+void session_notice(notice *n)
+{
+    hear(n->to, n->message, n->name, n->name_bytes);
+    free(n);
+}
+
+/* ---- commands ---- */
+
+static resp_word word(const order *o, uint32_t which)
+{
+    return o->command->word[which];
+}
+
+/* The name in the first word after the command; false, with an error, if it cannot be one. */
+static bool get_name(const order *o, resp_word *name)
+{
+    *name = word(o, 1);
+    if (name->bytes > 0 && name->bytes <= o->me->of->most_name)
+        return true;
+    resp_error(&o->me->out, "NAME a name has 1 to %zu bytes", o->me->of->most_name);
+    return false;
+}
+
+static void tell(const order *o, resp_word name, wdme_message m)
+{
+    session *me = o->me;
+    switch (registry_tell(me->of->locks, &me->roles, name.at, name.bytes, m, o->now)) {
+    case REGISTRY_DONE:
+        return;
+    case REGISTRY_CROWD:
+        resp_error(&me->out, "CROWD too many wait for this lock already");
+        break;
+    case REGISTRY_TWICE:
+        resp_error(&me->out, "TWICE this session holds the lock already");
+        break;
+    case REGISTRY_NO_ROOM:
+        resp_error(&me->out, "OOM the server is out of memory");
+        break;
+    }
+    if (m.kind == WDME_LOCK)
+        stop_waiting(me);
+}
+
+static void try(const order *o)
+{
+    resp_word name;
+    if (get_name(o, &name))
+        tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++o->me->request});
+}
+
+static void lock(const order *o)
+{
+    session *me = o->me;
+    resp_word name;
+    uint64_t timeout = 0;
+    if (!get_name(o, &name))
+        return;
+    if (o->command->words == 3 && !resp_number(word(o, 2), 0, UINT32_MAX, &timeout)) {
+        resp_error(&me->out, "ERR a timeout is a number of milliseconds, 0 for no end");
+        return;
+    }
+    me->waits_for = malloc(name.bytes);
+    if (me->waits_for == NULL) {
+        resp_error(&me->out, "OOM the server is out of memory");
+        return;
+    }
+    memcpy(me->waits_for, name.at, name.bytes);
+    me->waits_for_bytes = name.bytes;
+    me->waits = true; /* before the register is told: it may answer at once */
+    me->wait_until = timeout == 0 ? 0 : o->now + timeout;
+    tell(o, name, (wdme_message){.kind = WDME_LOCK, .request = ++me->request});
+}
+
+static void leave(const order *o)
+{
+    resp_word name;
+    uint64_t token;
+    if (!get_name(o, &name))
+        return;
+    if (!resp_number(word(o, 2), 1, INT64_MAX, &token)) {
+        resp_error(&o->me->out, "ERR a token is the number that TRY or LOCK gave");
+        return;
+    }
+    tell(o, name, (wdme_message){.kind = WDME_EXIT, .generation = token});
+}
+
+static void force(const order *o)
+{
+    session *me = o->me;
+    resp_word name;
+    uint64_t token;
+    if (!get_name(o, &name))
+        return;
+    if (!resp_number(word(o, 2), 1, INT64_MAX, &token)) {
+        resp_error(&me->out, "ERR a token is the number that LOCKS shows");
+        return;
+    }
+    bool held = registry_release(me->of->locks, name.at, name.bytes, token, o->now);
+    if (held && me->of->audit != NULL) {
+        char what[128];
+        snprintf(what, sizeof what, "released by force: %.*s, token %" PRIu64,
+                 (int)(name.bytes < 64 ? name.bytes : 64), name.at, token);
+        me->of->audit(me->of, me->from, what);
+    }
+    resp_integer(&me->out, held);
+}
+
+/* RENEW [MS]: every command renews the lease; this one also sets it. */
+static void renew(const order *o)
+{
+    session *me = o->me;
+    uint64_t lease = me->lease;
+    if (o->command->words == 2 && !resp_number(word(o, 1), 0, me->of->longest_lease, &lease)) {
+        resp_error(&me->out,
+                   "ERR a lease is a number of milliseconds from 0, for none, to %" PRIu64,
+                   me->of->longest_lease);
+        return;
+    }
+    me->lease = lease;
+    me->lease_until = lease == 0 ? 0 : o->now + lease;
+    resp_integer(&me->out, (int64_t)lease);
+}
+
+static bool is_secret(const service *of, resp_word given)
+{
+    size_t bytes = strlen(of->secret);
+    unsigned char differ = bytes != given.bytes;
+    for (size_t i = 0; i < given.bytes && bytes > 0; i++) /* as long whether right or wrong */
+        differ |= (unsigned char)(given.at[i] ^ of->secret[i % bytes]);
+    return differ == 0;
+}
+
+static bool authenticate(const order *o, resp_word secret)
+{
+    session *me = o->me;
+    if (me->of->secret == NULL) {
+        resp_error(&me->out, "ERR AUTH <password> called without any password configured");
+        return false;
+    }
+    me->trusted = is_secret(me->of, secret);
+    if (!me->trusted)
+        resp_error(&me->out, "WRONGPASS invalid username-password pair or user is disabled.");
+    return me->trusted;
+}
+
+static void auth(const order *o)
+{
+    if (authenticate(o, word(o, o->command->words - 1)))
+        resp_ok(&o->me->out);
+}
+
+/* HELLO [2|3] [AUTH USER SECRET] [SETNAME NAME] */
+static void hello(const order *o)
+{
+    session *me = o->me;
+    uint64_t version = me->out.third ? 3 : 2;
+    uint32_t at = 1;
+    if (o->command->words > 1 && !resp_number(word(o, at++), 2, 3, &version)) {
+        resp_error(&me->out, "NOPROTO unsupported protocol version");
+        return;
+    }
+    for (; at < o->command->words; at++) {
+        if (resp_is(word(o, at), "AUTH") && at + 2 < o->command->words) {
+            if (!authenticate(o, word(o, at + 2)))
+                return;
+            at += 2;
+        } else if (resp_is(word(o, at), "SETNAME") && at + 1 < o->command->words) {
+            at++;
+        } else {
+            resp_error(&me->out, "ERR Syntax error in HELLO");
+            return;
+        }
+    }
+    if (!me->trusted) {
+        resp_error(&me->out, "NOAUTH HELLO must be called with the client already authenticated, "
+                             "or with AUTH <user> <password>");
+        return;
+    }
+    me->out.third = version == 3;
+    resp_map(&me->out, 4);
+    resp_text(&me->out, "server");
+    resp_text(&me->out, "baton");
+    resp_text(&me->out, "version");
+    resp_text(&me->out, baton_version());
+    resp_text(&me->out, "proto");
+    resp_integer(&me->out, (int64_t)version);
+    resp_text(&me->out, "mode");
+    resp_text(&me->out, "standalone");
+}
+
+static void ping(const order *o)
+{
+    if (o->command->words == 2)
+        resp_bulk(&o->me->out, word(o, 1).at, word(o, 1).bytes);
+    else
+        resp_simple(&o->me->out, "PONG");
+}
+
+static void quit(const order *o)
+{
+    resp_ok(&o->me->out);
+    o->me->ends = true;
+}
+
+/* What clients of Redis ask when they connect, and do without. */
+static void nothing_to_say(const order *o)
+{
+    if (resp_is(word(o, 0), "COMMAND") || resp_is(word(o, 0), "CONFIG"))
+        resp_map(&o->me->out, 0);
+    else
+        resp_ok(&o->me->out);
+}
+
+static void info(const order *o)
+{
+    service *of = o->me->of;
+    resp_out text = {0};
+    registry_counts c = registry_count(of->locks);
+    char lines[512];
+    int length = snprintf(lines, sizeof lines,
+                          "# Baton\r\nversion:%s\r\nlocks:%" PRIu64 "\r\nheld:%" PRIu64
+                          "\r\nwaiting:%" PRIu64 "\r\nsections:%" PRIu64 "\r\nhanded_on:%" PRIu64
+                          "\r\ntries:%" PRIu64 "\r\nfailed:%" PRIu64 "\r\nresets:%" PRIu64
+                          "\r\nlost:%" PRIu64 "\r\nstale:%" PRIu64 "\r\n",
+                          baton_version(), c.locks, c.held, c.waiting, c.sections, c.handed_on,
+                          c.tries, c.failed, c.resets, c.lost, c.stale);
+    resp_raw(&text, lines, (size_t)length);
+    if (of->info != NULL)
+        of->info(of, &text);
+    resp_bulk(&o->me->out, text.at, text.bytes);
+    resp_free(&text);
+}
+
+/* ---- LOCKS ---- */
+
+typedef struct listing {
+    resp_out rows;
+    uint32_t count;
+    uint64_t now;
+    char pattern[256];
+} listing;
+
+static void list_lock(const registry_row *row, void *context)
+{
+    listing *l = context;
+    char name[1024];
+    size_t bytes = row->name_bytes < sizeof name - 1 ? row->name_bytes : sizeof name - 1;
+    memcpy(name, row->name, bytes);
+    name[bytes] = '\0';
+    if (l->pattern[0] != '\0' && fnmatch(l->pattern, name, 0) != 0)
+        return;
+    resp_array(&l->rows, 5);
+    resp_bulk(&l->rows, row->name, row->name_bytes);
+    resp_integer(&l->rows, (int64_t)row->generation);
+    resp_text(&l->rows, ((const session *)(const void *)row->holder)->from);
+    resp_integer(&l->rows, (int64_t)(l->now - row->since));
+    resp_integer(&l->rows, row->waiters);
+    l->count++;
+}
+
+static void locks(const order *o)
+{
+    session *me = o->me;
+    listing l = {.now = o->now, .rows = {.most = me->of->most_output / 2, .third = me->out.third}};
+    if (o->command->words == 2) {
+        resp_word pattern = word(o, 1);
+        if (pattern.bytes >= sizeof l.pattern) {
+            resp_error(&me->out, "ERR the pattern is too long");
+            return;
+        }
+        memcpy(l.pattern, pattern.at, pattern.bytes);
+    }
+    registry_each(me->of->locks, list_lock, &l);
+    if (l.rows.overflow) {
+        resp_error(&me->out, "ERR too many locks to list; give a pattern");
+    } else {
+        resp_array(&me->out, l.count);
+        resp_raw(&me->out, l.rows.at, l.rows.bytes);
+    }
+    resp_free(&l.rows);
+}
+
+/* ---- which is which ---- */
+
+static const struct command {
+    const char *name;
+    uint32_t least, most; /* words, with the command itself */
+    bool for_strangers;   /* before AUTH, too */
+    void (*run)(const order *o);
+} commands[] = {
+    {"TRY", 2, 2, false, try},
+    {"LOCK", 2, 3, false, lock},
+    {"EXIT", 3, 3, false, leave},
+    {"RENEW", 1, 2, false, renew},
+    {"PING", 1, 2, false, ping},
+    {"LOCKS", 1, 2, false, locks},
+    {"INFO", 1, 2, false, info},
+    {"RELEASE", 3, 3, false, force},
+    {"HELLO", 1, 7, true, hello},
+    {"AUTH", 2, 3, true, auth},
+    {"QUIT", 1, 1, true, quit},
+    {"CLIENT", 2, RESP_MOST_WORDS, true, nothing_to_say},
+    {"COMMAND", 1, RESP_MOST_WORDS, true, nothing_to_say},
+    {"CONFIG", 2, RESP_MOST_WORDS, true, nothing_to_say},
+    {"SELECT", 2, 2, false, nothing_to_say},
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void carry_out(const order *o)
+{
+    resp_out *out = &o->me->out;
+    resp_word name = word(o, 0);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        const struct command *c = &commands[i];
+        if (!resp_is(name, c->name))
+            continue;
+        if (!o->me->trusted && !c->for_strangers)
+            resp_error(out, "NOAUTH Authentication required.");
+        else if (o->command->words < c->least || o->command->words > c->most)
+            resp_error(out, "ERR wrong number of arguments for '%s'", c->name);
+        else
+            c->run(o);
+        return;
+    }
+    resp_error(out, "ERR unknown command '%.*s'", (int)(name.bytes < 64 ? name.bytes : 64),
+               name.at);
+}
+
+size_t session_feed(session *me, const char *bytes, size_t count, uint64_t now)
+{
+    size_t used = 0;
+    if (me->lease_until != 0)
+        me->lease_until = now + me->lease; /* whatever it says, it lives */
+    while (!me->waits && !me->ends && !me->out.overflow && used < count) {
+        resp_command command;
+        resp_parsed p = resp_parse(bytes + used, count - used, &me->of->limits, &command);
+        if (p.verdict == RESP_MORE)
+            break;
+        if (p.verdict == RESP_BAD) {
+            resp_error(&me->out, "%s", p.complaint);
+            me->ends = true;
+            return count;
+        }
+        used += p.used;
+        order o = {me, &command, now};
+        if (command.words > 0)
+            carry_out(&o);
+    }
+    return used;
+}
+
+/* ---- time, begin and end ---- */
+
+uint64_t session_deadline(const session *me)
+{
+    uint64_t wait = me->waits ? me->wait_until : 0;
+    if (wait == 0 || me->lease_until == 0)
+        return wait != 0 ? wait : me->lease_until;
+    return wait < me->lease_until ? wait : me->lease_until;
+}
+
+void session_time(session *me, uint64_t now)
+{
+    if (me->waits && me->wait_until != 0 && now >= me->wait_until)
+        registry_wait_over(me->of->locks, &me->roles, me->waits_for, me->waits_for_bytes, now);
+    if (me->lease_until != 0 && now >= me->lease_until) {
+        registry_lease_over(me->of->locks, &me->roles, now);
+        me->lease_until = now + me->lease; /* it may come back, and begins anew */
+    }
+}
+
+void session_start(session *me, service *of, void (*post)(session_roles *me, notice *n))
+{
+    *me = (session){.of = of, .trusted = of->secret == NULL};
+    me->out.most = of->most_output;
+    me->roles.hear = hear;
+    me->roles.post = post;
+    registry_join(&me->roles);
+}
+
+void session_end(session *me)
+{
+    registry_leave(me->of->locks, &me->roles);
+    stop_waiting(me);
+}
+
+void session_free(session *me)
+{
+    stop_waiting(me);
+    resp_free(&me->out);
+}

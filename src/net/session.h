@@ -1,0 +1,56 @@
+/*
+ * A session: one client's connection as the lock service sees it. Commands come in as bytes, replies
+ * and pushes go out as bytes; where they come from and go to is somebody else's business, and so is
+ * the clock. docs/protocol.md describes the commands.
+ */
+#ifndef BATON_NET_SESSION_H
+#define BATON_NET_SESSION_H
+
+#include "registry.h"
+#include "resp.h"
+
+/* What all sessions of a server share; made by the server, and not changed while it runs. */
+typedef struct service {
+    registry *locks;
+    resp_limits limits;
+    size_t most_output;                             /* bytes that a client may leave unread */
+    size_t most_name;                               /* bytes of a lock's name */
+    uint64_t longest_lease;                         /* milliseconds */
+    const char *secret;                             /* that AUTH must give; NULL: no AUTH */
+    void (*info)(struct service *s, resp_out *out); /* more for INFO */
+    void (*audit)(struct service *s, const char *from, const char *what); /* a forced release */
+} service;
+
+typedef struct session {
+    session_roles roles; /* first, so that one can be found from the other */
+    service *of;
+    resp_out out;
+    char from[64]; /* where the client is, in words; set before the first command */
+    uint32_t request;
+    bool waits; /* for a lock: commands behind that stay unread */
+    bool trusted;
+    bool ends;            /* nothing more is read; to be closed when `out` has been sent */
+    uint64_t wait_until;  /* milliseconds; 0 for ever */
+    uint64_t lease;       /* milliseconds of silence after which it loses what it holds; 0: none */
+    uint64_t lease_until; /* 0 if there is none */
+    char *waits_for;      /* name, while it waits */
+    size_t waits_for_bytes;
+} session;
+
+/* `post` as in registry.h. */
+void session_start(session *me, service *of, void (*post)(session_roles *me, notice *n));
+/* Reads commands, as far as they are complete; returns how many bytes were used. */
+size_t session_feed(session *me, const char *bytes, size_t count, uint64_t now);
+/* A notice has arrived at the loop of the session. Frees it. */
+void session_notice(notice *n);
+/* When it must be told the time, in milliseconds; 0: not at all. */
+uint64_t session_deadline(const session *me);
+void session_time(session *me, uint64_t now);
+/*
+ * The connection is gone: so is everything that the session held. Notices may still be on their way;
+ * the session must stay until those that were posted before now have been taken.
+ */
+void session_end(session *me);
+void session_free(session *me);
+
+#endif

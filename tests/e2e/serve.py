@@ -1,0 +1,541 @@
+"""The lock service over real sockets: `serve.py SERVER`. Prints one line of TAP for each test."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+BATON = sys.argv[1]
+SANITIZED = "--sanitized" in sys.argv  # then memory is not given back at once
+SCRATCH = tempfile.mkdtemp()
+PATIENCE = 20  # seconds after which something that should happen has not
+results = []
+
+
+class Server:
+    """`baton serve` on a Unix socket, and on a port of its own if wanted."""
+
+    def __init__(self, *options, port=False, state="tokens", path="socket"):
+        self.path = os.path.join(SCRATCH, path)
+        self.log = open(os.path.join(SCRATCH, "log"), "w+", encoding="utf-8")
+        command = [BATON, "serve", "--listen", self.path, "--state", os.path.join(SCRATCH, state)]
+        if port:
+            command += ["--listen", "127.0.0.1:0"]
+        self.process = subprocess.Popen(command + list(options), stderr=self.log)
+        wait_for(lambda: self.text().count("event=listening") == (2 if port else 1) or self.ended())
+        found = re.search(r"at=127\.0\.0\.1:(\d+)", self.text())
+        self.port = int(found[1]) if found else None
+
+    def text(self):
+        with open(self.log.name, encoding="utf-8") as log:
+            return log.read()
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        self.log.close()
+        return code
+
+    def memory(self):
+        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Failure(Exception):
+    """An error reply."""
+
+
+class Client:
+    """Speaks RESP by hand, so that nothing is hidden."""
+
+    def __init__(self, server, version=3):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(server.path)
+        self.buffer = b""
+        self.pushes = []
+        if version == 3:
+            self("HELLO", 3)
+
+    def send(self, *words):
+        parts = [str(w).encode() if not isinstance(w, bytes) else w for w in words]
+        self.raw(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
+
+    def raw(self, data):
+        self.socket.sendall(data)
+
+    def line(self):
+        while b"\r\n" not in self.buffer:
+            self.fill()
+        line, self.buffer = self.buffer.split(b"\r\n", 1)
+        return line
+
+    def fill(self):
+        data = self.socket.recv(65536)
+        if not data:
+            raise EOFError
+        self.buffer += data
+
+    def value(self):
+        line = self.line()
+        sign, rest = line[:1], line[1:]
+        if sign == b":":
+            return int(rest)
+        if sign == b"+":
+            return rest.decode()
+        if sign == b"-":
+            return Failure(rest.decode())
+        if sign == b"_" or line == b"$-1":
+            return None
+        if sign == b"$":
+            while len(self.buffer) < int(rest) + 2:
+                self.fill()
+            text, self.buffer = self.buffer[:int(rest)], self.buffer[int(rest) + 2:]
+            return text
+        count = int(rest) * (2 if sign == b"%" else 1)
+        return [self.value() for _ in range(count)], sign
+
+    def reply(self):
+        """The next reply; pushes on the way are kept."""
+        while True:
+            value = self.value()
+            if isinstance(value, tuple):
+                value, sign = value
+                if sign == b">":
+                    self.pushes.append([v if isinstance(v, int) else v.decode() for v in value])
+                    continue
+            if isinstance(value, Failure):
+                raise value
+            return value
+
+    def push(self):
+        while not self.pushes:
+            value, sign = self.value()
+            assert sign == b">", "a reply, where a push was expected"
+            self.pushes.append([v if isinstance(v, int) else v.decode() for v in value])
+        return self.pushes.pop(0)
+
+    def __call__(self, *words):
+        self.send(*words)
+        return self.reply()
+
+    def close(self):
+        self.socket.close()
+
+
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it has not happened"
+        time.sleep(0.01)
+
+
+def refused(client, code, *words):
+    try:
+        got = client(*words)
+    except Failure as failure:
+        assert str(failure).startswith(code + " "), failure
+        return str(failure)
+    raise AssertionError(f"{words} was answered with {got}")
+
+
+def info(client, key):
+    lines = client("INFO").decode().splitlines()
+    return int(dict(line.split(":", 1) for line in lines if ":" in line)[key])
+
+
+def test(name):
+    def run(function):
+        try:
+            function()
+            results.append(True)
+        except (AssertionError, EOFError, OSError, Failure, subprocess.TimeoutExpired) as error:
+            results.append(False)
+            print(f"# {type(error).__name__}: {error}")
+        print(f"{'ok' if results[-1] else 'not ok'} {len(results)} - {name}", flush=True)
+    return run
+
+
+server = Server()
+
+
+@test("try, lose, exit, win")
+def _():
+    one, two = Client(server), Client(server)
+    token = one("TRY", "a")
+    assert token > 0
+    assert two("TRY", "a") == -token
+    assert one("EXIT", "a", token) == 1
+    kind, name, generation = two.push()
+    assert (kind, name) == ("reset", "a") and generation > token
+    later = two("TRY", "a")
+    assert later > token
+    refused(one, "STALE", "EXIT", "a", token)
+    refused(one, "STALE", "EXIT", "a", later)
+    assert two("EXIT", "a", later) == 1
+
+
+@test("who has lost is told once, and only if it speaks protocol 3")
+def _():
+    holder, old = Client(server), Client(server, version=2)
+    token = holder("TRY", "told")
+    assert old("TRY", "told") == -token
+    holder("EXIT", "told", token)
+    assert old("PING") == "PONG" and old.pushes == []
+
+
+@test("waiters enter in the order in which they came")
+def _():
+    holder = Client(server)
+    token = holder("LOCK", "queue")
+    waiters = []
+    for i in range(8):
+        waiters.append(Client(server))
+        waiters[-1].send("LOCK", "queue")
+        wait_for(lambda i=i: info(holder, "waiting") == i + 1)
+    holder("EXIT", "queue", token)
+    for waiter in waiters:
+        later = waiter.reply()
+        assert later > token
+        token = later
+        assert waiter("EXIT", "queue", token) == 1
+    assert info(holder, "handed_on") >= 8
+
+
+@test("a wait ends after its time, and the next in the queue is not disturbed")
+def _():
+    holder, hasty, patient = Client(server), Client(server), Client(server)
+    token = holder("TRY", "wait")
+    hasty.send("LOCK", "wait", 30)
+    wait_for(lambda: info(holder, "waiting") == 1)
+    patient.send("LOCK", "wait", 60000)
+    assert hasty.reply() is None
+    assert hasty("PING") == "PONG"
+    holder("EXIT", "wait", token)
+    assert patient.reply() > token
+
+
+@test("commands behind a wait are carried out after it, in order")
+def _():
+    holder, client = Client(server), Client(server)
+    token = holder("TRY", "behind")
+    client.send("LOCK", "behind")
+    client.send("PING")
+    client.send("TRY", "other")
+    wait_for(lambda: info(holder, "waiting") == 1)
+    holder("EXIT", "behind", token)
+    assert client.reply() > token
+    assert client.reply() == "PONG"
+    assert client.reply() > 0
+
+
+@test("a holder whose connection is gone gives its locks up")
+def _():
+    holder, waiter = Client(server), Client(server)
+    token = holder("TRY", "gone")
+    holder("TRY", "gone too")
+    waiter.send("LOCK", "gone")
+    wait_for(lambda: info(Client(server), "waiting") == 1)
+    holder.close()
+    assert waiter.reply() > token
+    wait_for(lambda: Client(server)("TRY", "gone too") > 0)
+
+
+@test("a waiter whose connection is gone is passed over")
+def _():
+    holder, first, second = Client(server), Client(server), Client(server)
+    token = holder("TRY", "passed")
+    first.send("LOCK", "passed")
+    wait_for(lambda: info(holder, "waiting") == 1)
+    second.send("LOCK", "passed")
+    wait_for(lambda: info(holder, "waiting") == 2)
+    first.close()
+    wait_for(lambda: info(holder, "waiting") == 1)
+    holder("EXIT", "passed", token)
+    assert second.reply() > token
+
+
+@test("a silent holder loses its lock, is told so, and its exit is stale")
+def _():
+    silent, waiter = Client(server), Client(server)
+    assert silent("RENEW", 100) == 100
+    token = silent("TRY", "leased")
+    waiter.send("LOCK", "leased")
+    later = waiter.reply()
+    assert later > token
+    assert silent.push() == ["lost", "leased", token]
+    refused(silent, "STALE", "EXIT", "leased", token)
+    assert waiter("EXIT", "leased", later) == 1
+
+
+@test("who renews keeps it")
+def _():
+    holder, other = Client(server), Client(server)
+    holder("RENEW", 400)
+    token = holder("TRY", "renewed")
+    for _ in range(10):
+        time.sleep(0.1)
+        holder("RENEW")
+    assert other("TRY", "renewed") == -token
+    assert holder.pushes == []
+    assert holder("RENEW", 0) == 0
+
+
+@test("locks are listed, by pattern too, and released by force, which is logged")
+def _():
+    holder, other = Client(server), Client(server)
+    token = holder("TRY", "list one")
+    holder("TRY", "list two")
+    rows = other("LOCKS", "list *")
+    assert sorted(row[0][0] for row in rows) == [b"list one", b"list two"]
+    row = next(row[0] for row in rows if row[0][0] == b"list one")
+    assert row[1] == token and row[2] == b"unix" and row[4] == 0
+    assert other("RELEASE", "list one", token + 1) == 0
+    assert other("RELEASE", "list one", token) == 1
+    assert holder.push() == ["lost", "list one", token]
+    assert other("TRY", "list one") > token
+    assert "event=audit" in server.text() and f"token {token}" in server.text()
+
+
+@test("wrong commands get an error, and the session goes on")
+def _():
+    client = Client(server)
+    for words in (["TRY"], ["TRY", "a", "b"], ["LOCK"], ["EXIT", "a"], ["RENEW", 1, 2], ["HELLO", 4],
+                  ["LOCK", "a", "soon"], ["LOCK", "a", -1], ["EXIT", "a", 0], ["EXIT", "a", "x"],
+                  ["RENEW", 10 ** 12], ["NONSENSE"], ["AUTH", "x"], ["RELEASE", "a", "b"]):
+        try:
+            got = client(*words)
+        except Failure:
+            continue
+        raise AssertionError(f"{words} was answered with {got}")
+    refused(client, "NAME", "TRY", "")
+    refused(client, "NAME", "LOCK", "")
+    assert client("TRY", b"\x00\xff\r\n binary") > 0
+    assert client("PING", "still here") == b"still here"
+
+
+@test("who waits for what it holds is told so")
+def _():
+    client = Client(server)
+    client("TRY", "mine")
+    refused(client, "TWICE", "LOCK", "mine")
+    assert client("PING") == "PONG"
+
+
+@test("what is no protocol ends the connection, with a reason")
+def _():
+    for rubbish in (b"*1\r\n$-5\r\n", b"*99\r\n", b"*2\r\n$3\r\nTRY\r\n:1\r\n", b"*1\r\n$999999\r\n",
+                    b"x" * 100000, b"*1\r\n$3\r\nTRYxx"):
+        client = Client(server)
+        client.raw(rubbish)
+        assert isinstance(client.value(), Failure)
+        try:
+            client.fill()
+            raise AssertionError("the connection is still open")
+        except (EOFError, ConnectionResetError):
+            pass
+
+
+@test("random bytes do no harm")
+def _():
+    import random
+    draw = random.Random(1)
+    alphabet = [b"*", b"$", b"\r\n", b"1", b"3", b"TRY", b"LOCK", b"a", b"\x00", b":", b"-", b" ", b"EXIT"]
+    for _ in range(300):
+        client = Client(server, version=2)
+        try:
+            client.raw(b"".join(draw.choice(alphabet) for _ in range(draw.randrange(1, 400))))
+        except OSError:
+            pass
+        client.close()
+    assert Client(server)("PING") == "PONG"
+
+
+@test("names that were used once take no memory")
+def _():
+    client = Client(server)
+    client("PING")
+    before = None
+    for round_ in range(4):
+        for start in range(0, 50000, 500):
+            names = [f"name {round_} {start + i}" for i in range(500)]
+            for name in names:
+                client.send("TRY", name)
+            tokens = [client.reply() for _ in names]
+            for name, token in zip(names, tokens):
+                client.send("EXIT", name, token)
+            for _ in names:
+                client.reply()
+        if round_ == 0:
+            before = server.memory()
+    assert info(client, "locks") < 50
+    assert SANITIZED or server.memory() < before + (8 << 20), f"{before} bytes, now {server.memory()}"
+
+
+@test("redis-cli and redis-benchmark speak to it")
+def _():
+    tcp = Server(port=True, state="tokens2", path="socket2")
+    port = ["-p", str(tcp.port)]
+    run = dict(capture_output=True, text=True, timeout=60, check=True)
+    assert int(subprocess.run(["redis-cli", "-3", *port, "TRY", "cli"], **run).stdout) > 0
+    script = "HELLO 3\nTRY x\nTRY x\n"
+    told = subprocess.run(["redis-cli", *port], input=script, **run).stdout
+    assert re.search(r"^\d+\n-\d+$", told, re.M), told
+    told = subprocess.run(["redis-benchmark", *port, "-n", "2000", "-c", "5", "-P", "4", "--csv", "TRY", "b"], **run)
+    assert "TRY b" in told.stdout
+    assert tcp.stop() == 0
+
+
+@test("a password is needed where one is set, and others may not read its file")
+def _():
+    secret = os.path.join(SCRATCH, "secret")
+    with open(secret, "w", encoding="ascii") as file:
+        file.write("correct horse\n")
+    done = subprocess.run([BATON, "serve", "--listen", os.path.join(SCRATCH, "s3"), "--auth-file", secret],
+                          capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 1 and "chmod 600" in done.stderr, done
+    os.chmod(secret, 0o600)
+    guarded = Server("--auth-file", secret, state="tokens3", path="socket3")
+    stranger = Client(guarded, version=2)
+    refused(stranger, "NOAUTH", "TRY", "a")
+    refused(stranger, "NOAUTH", "HELLO", "3")
+    refused(stranger, "WRONGPASS", "AUTH", "wrong horse")
+    refused(stranger, "WRONGPASS", "AUTH", "")
+    refused(stranger, "NOAUTH", "LOCKS")
+    assert stranger("AUTH", "correct horse") == "OK"
+    assert stranger("TRY", "a") > 0
+    friend = Client(guarded, version=2)
+    friend("HELLO", 3, "AUTH", "default", "correct horse", "SETNAME", "me")
+    assert friend("TRY", "a") < 0
+    assert guarded.stop() == 0
+
+
+@test("limits: connections, waiters, names, and output that nobody reads")
+def _():
+    small = Server("--max-connections", "4", "--max-waiters", "1", "--max-name", "8", "--max-output", "4096",
+                   state="tokens4", path="socket4")
+    one, two, three = Client(small), Client(small), Client(small)
+    refused(one, "NAME", "TRY", "123456789")
+    token = one("TRY", "12345678")
+    two.send("LOCK", "12345678")
+    wait_for(lambda: info(one, "waiting") == 1)
+    refused(three, "CROWD", "LOCK", "12345678")
+    four = Client(small)
+    five = Client(small, version=2)
+    assert "max number of clients" in str(five.value())
+    four.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    four.socket.settimeout(1)
+    try:
+        for _ in range(20000):
+            four.send("PING", "x" * 400)
+    except OSError:
+        pass
+    wait_for(lambda: "event=cut_off" in small.text())
+    one("EXIT", "12345678", token)
+    assert two.reply() > token
+    assert small.stop() == 0
+
+
+@test("a lost connection keeps its locks for its grace")
+def _():
+    kind = Server("--grace", "300", state="tokens5", path="socket5")
+    holder, other = Client(kind), Client(kind)
+    token = holder("TRY", "graced")
+    holder.close()
+    assert other("TRY", "graced") == -token
+    assert other.push()[0] == "reset"
+    assert other("TRY", "graced") > token
+    assert kind.stop() == 0
+
+
+@test("killed and started again, no token comes back, and the socket is taken over")
+def _():
+    tokens = []
+    for _ in range(3):
+        mortal = Server(state="tokens6", path="socket6")
+        client = Client(mortal)
+        for i in range(20):
+            tokens.append(client("TRY", "again"))
+            client("EXIT", "again", tokens[-1])
+        mortal.stop(signal.SIGKILL)
+    assert tokens == sorted(set(tokens)), "a token came back"
+
+
+@test("it refuses to begin where it should")
+def _():
+    def begin(*options):
+        return subprocess.run([BATON, "serve", *options], capture_output=True, text=True, timeout=PATIENCE,
+                              check=False)
+    state = os.path.join(SCRATCH, "tokens7")
+    for options, code, words in (
+            (["--listen", "0.0.0.0:0"], 64, "--auth-file"),
+            (["--listen", "nonsense"], 64, "--auth-file"),
+            (["--listen", "127.0.0.1:99999", "--auth-file", "/dev/null"], 1, "empty"),
+            (["--listen", server.path, "--state", state], 1, "cannot listen at"),
+            (["--loops", "0"], 64, "--loops takes"), (["--grace", "x"], 64, "--grace takes"),
+            (["--max-name", "0"], 64, "--max-name takes"), (["--log-level", "loud"], 64, "--log-level is"),
+            (["word"], 64, "unexpected 'word'"), (["--nonsense"], 64, "is no option"),
+            (["--state", "/nonexistent/x", "--listen", os.path.join(SCRATCH, "s8")], 1, "cannot write"),
+            (["--auth-file", "/nonexistent"], 1, "cannot read")):
+        done = begin(*options)
+        assert done.returncode == code and words in done.stderr, (options, done)
+    with open(state, "w", encoding="ascii") as file:
+        file.write("rubbish\n")
+    done = begin("--state", state, "--listen", os.path.join(SCRATCH, "s9"))
+    assert done.returncode == 1 and "damaged" in done.stderr, done
+    assert "Usage: baton serve" in begin("--help").stdout
+
+
+@test("many at once, on several loops: one holder at a time, and every token once")
+def _():
+    busy = Server("--loops", "4", state="tokens9", path="socket9")
+    clients = [Client(busy) for _ in range(32)]
+    for client in clients:
+        client.send("LOCK", "hot")
+    seen = []
+    left = {id(client): 20 for client in clients}
+    import select
+    by_socket = {client.socket: client for client in clients}
+    while any(left.values()):
+        ready, _, _ = select.select(list(by_socket), [], [], PATIENCE)
+        assert ready, "nobody moves any more"
+        assert len(ready) == 1, "two have entered"
+        client = by_socket[ready[0]]
+        token = client.reply()
+        assert not seen or token > seen[-1]
+        seen.append(token)
+        assert client("EXIT", "hot", token) == 1
+        left[id(client)] -= 1
+        if left[id(client)] > 0:
+            client.send("LOCK", "hot")
+    assert len(seen) == 32 * 20
+    assert busy.stop() == 0
+
+
+@test("with --idle-exit it ends by itself, and not before")
+def _():
+    idle = Server("--idle-exit", "300", state="tokens10", path="socket10")
+    client = Client(idle)
+    time.sleep(0.6)
+    assert client("PING") == "PONG"
+    client.close()
+    wait_for(idle.ended)
+    assert idle.process.returncode == 0 and "why=idle" in idle.text()
+
+
+@test("it ends on SIGTERM, with what it has said, and removes nothing that it needs again")
+def _():
+    assert server.stop() == 0
+    text = server.text()
+    assert "event=ending" in text and "event=ended" in text
+
+
+print(f"1..{len(results)}")
+sys.exit(0 if all(results) else 1)
