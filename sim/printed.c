@@ -1,6 +1,6 @@
 /*
- * The automata of the wdme paper as printed (3.1 and 3.2), with the paper's line numbers: what their
- * errors do, and what they cost. Nothing here is shipped.
+ * The automata of the wdme paper as printed (3.1 and 3.2), with the paper's line numbers: what
+ * their errors do, and what they cost. Nothing here is shipped.
  */
 #include "printed.h"
 

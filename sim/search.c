@@ -29,7 +29,9 @@ static void remember_run(sim_result *r, const origin *origins, uint32_t last)
         r->run[--length] = origins[i].by;
 }
 
-/* The world as it is when it has been packed and unpacked: indexes of letters then mean the same. */
+/*
+ * The world as it is when it has been packed and unpacked: indexes of letters then mean the same.
+ */
 static uint32_t keep(const model *m, const limits *of, store *seen, const void *w, bool *fresh)
 {
     uint8_t bytes[MOST_WORLD];

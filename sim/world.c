@@ -59,8 +59,10 @@ static void comes_in(world *w, uint32_t p, uint64_t token)
     for (uint32_t q = 0; q < MOST_CLIENTS; q++)
         if (q != p && w->person[q].believes && !w->person[q].doubtful && !who->doubtful)
             w->wrong = "two are in the critical section";
-    if (token <= w->last_token && !who->doubtful)
+    if ((token <= w->last_token && !who->doubtful) || token <= who->token)
         w->wrong = "a generation came back";
+    if (token <= who->told_lost)
+        w->wrong = "a process has entered what it knew to be lost";
     who->believes = true;
     who->token = token;
     if (token > w->last_token)
@@ -136,9 +138,11 @@ static void deliver(world *w, uint32_t which)
         count_failure(w, &l);
         wdme_register_receive(&b, l.member, l.message);
         if (l.message.kind == WDME_EXIT && l.message.generation != before.generation &&
-            memcmp(&before, &w->reg, sizeof before) != 0)
+            (before.holder != w->reg.holder || before.generation != w->reg.generation))
             w->wrong = "a stale exit has changed the register";
     } else {
+        if (l.message.kind == WDME_LOST)
+            w->person[l.member / 2].told_lost = l.message.generation;
         follow(w, l.member / 2, wdme_client_receive(&w->person[l.member / 2].client, l.message));
     }
 }
@@ -152,7 +156,7 @@ static void cut(world *w, uint32_t p)
         if (!w->letter[i].to_register && w->letter[i].member == member)
             unpost(w, i);
     who->connected = false;
-    who->failed_in = 0;
+    who->failed_in = who->told_lost = 0;
     follow(w, p, wdme_client_cut(&who->client));
 }
 
@@ -366,7 +370,7 @@ static void pass(stream *s, void *field, size_t bytes)
     if (s->from != NULL) {
         memcpy(field, s->from, bytes);
         s->from += bytes;
-    } else {
+    } else if (s->to != NULL) {
         memcpy(s->to, field, bytes);
         s->to += bytes;
     }
@@ -405,6 +409,7 @@ static void pass_person(stream *s, person *who)
     PASS(who->doubtful);
     PASS(who->token);
     PASS(who->failed_in);
+    PASS(who->told_lost);
 }
 
 static void pass_member(stream *s, wdme_member *m)

@@ -32,7 +32,8 @@ typedef struct person {
     bool second;        /* it is the second of its two members that is connected */
     bool believes;      /* in the critical section, as far as it knows */
     bool doubtful;      /* and the register has already given that generation up */
-    uint64_t token;     /* of that section */
+    uint64_t token;     /* of that section, or of its last one */
+    uint64_t told_lost; /* last generation that this connection has heard to be lost */
     uint64_t failed_in; /* last generation in which a try of this connection failed, as sent */
 } person;
 

@@ -15,9 +15,9 @@
  * A participant of a set of locks is watched, as above. Who uses locks directly, or locks that are
  * not Baton's, calls baton_card_waits, _holds and _rests itself.
  *
- * Linux with 64-bit words only: elsewhere open and find return BATON_UNSUPPORTED. A board belongs to
- * one pid namespace, since it names processes by their numbers. Whoever may write to the file of a
- * board can also cut it off under the feet of those who have mapped it; it is made for its owner
+ * Linux with 64-bit words only: elsewhere open and find return BATON_UNSUPPORTED. A board belongs
+ * to one pid namespace, since it names processes by their numbers. Whoever may write to the file of
+ * a board can also cut it off under the feet of those who have mapped it; it is made for its owner
  * alone (mode 600).
  */
 #ifndef BATON_BOARD_H
@@ -47,8 +47,8 @@ enum {
 /*
  * Opens the board of that name, and makes it if there is none; `spec` (NULL: defaults) is for that
  * case only. A name consists of letters, digits, '.', '_' and '-', and does not begin with '.'.
- * Errors: BATON_BAD_NAME, BATON_BAD_COUNT, BATON_NOT_BOARD, BATON_OTHER_VERSION, BATON_TOO_SMALL (it
- * was cut off), BATON_OTHER_NAMESPACE, BATON_SYSTEM (errno says what), BATON_UNSUPPORTED.
+ * Errors: BATON_BAD_NAME, BATON_BAD_COUNT, BATON_NOT_BOARD, BATON_OTHER_VERSION, BATON_TOO_SMALL
+ * (it was cut off), BATON_OTHER_NAMESPACE, BATON_SYSTEM (errno says what), BATON_UNSUPPORTED.
  */
 BATON_API int baton_board_open(const char *name, const baton_board_spec *spec, baton_board **board);
 /* Opens an existing one, only to look at it. Errors: the same, and BATON_NO_BOARD. */
@@ -68,9 +68,9 @@ BATON_API int baton_board_lock(baton_board *board, const char *name, uint32_t *l
 /* ---- publishing ---- */
 
 /*
- * A participant's card on a board, all zero before it is first pinned. It stays where it is while it
- * is pinned, and is used by one thread at a time: the one that has pinned it, since that is who is
- * shown. After a fork the child pins cards of its own.
+ * A participant's card on a board, all zero before it is first pinned. It stays where it is while
+ * it is pinned, and is used by one thread at a time: the one that has pinned it, since that is who
+ * is shown. After a fork the child pins cards of its own.
  */
 typedef struct baton_card {
     baton_watch watch; /* first: what a participant's set calls */
@@ -89,8 +89,8 @@ BATON_API int baton_card_take_down(baton_card *card);
 
 /*
  * Shows on the card what `me` does with the locks of its set. locks[i] is the board's number for
- * lock i of the set, or BATON_NOT_SHOWN; the array must stay. NULL ends it. `me` must be outside all
- * locks. Errors: BATON_NOT_JOINED, BATON_ALREADY_INSIDE.
+ * lock i of the set, or BATON_NOT_SHOWN; the array must stay. NULL ends it. `me` must be outside
+ * all locks. Errors: BATON_NOT_JOINED, BATON_ALREADY_INSIDE.
  */
 BATON_API int baton_card_watch(baton_card *card, baton_participant *me, const uint32_t *locks);
 #define BATON_NOT_SHOWN UINT32_MAX

@@ -34,7 +34,7 @@
 extern "C" {
 #endif
 
-/* ======================================= 1. The splitter ======================================= */
+/* ====================================== 1. The splitter ======================================= */
 
 /*
  * A splitter (Algorithm 23) parts those who enter it: of k processes at most one stops, at most k-1
@@ -51,7 +51,7 @@ BATON_API void baton_splitter_init(baton_splitter *splitter);
 /* Process i, from 1, enters, once. Four steps at most, never waits. */
 BATON_API baton_turn baton_splitter_enter(baton_splitter *splitter, baton_word i);
 
-/* ======================================== 2. The objects ======================================= */
+/* ======================================= 2. The objects ======================================= */
 
 enum {
     BATON_MOST_IN_TREE = 20,     /* 2^20 - 1 splitters take 32 MiB */

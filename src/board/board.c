@@ -146,7 +146,9 @@ static int make(int file, const plan *p, uint64_t name_space, void **memory)
     return error;
 }
 
-/* What kind of board a file holds, read from the file: nothing of it is mapped before it is known. */
+/*
+ * What kind of board a file holds, read from the file: nothing of it is mapped before it is known.
+ */
 static int read_header(int file, uint64_t name_space, plan *p)
 {
     struct stat info;

@@ -2,8 +2,8 @@
  * Publishing: a card is pinned, says what its participant does, is taken down.
  *
  * What it says is stored lazily: a look may see it some nanoseconds late, but in order. Time is the
- * expensive part, so a holder reads the kernel's coarse clock, and one who waits reads the exact one
- * only if the lock looks held, when it has time.
+ * expensive part, so a holder reads the kernel's coarse clock, and one who waits reads the exact
+ * one only if the lock looks held, when it has time.
  */
 #include "life.h"
 #include "room.h"
@@ -20,7 +20,9 @@ static uint64_t read_clock(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* What the three words say of the lock: row and word. Short, since all of it is paid per passage. */
+/*
+ * What the three words say of the lock: row and word. Short, since all of it is paid per passage.
+ */
 
 static inline void waits(baton_card *card, uint32_t lock)
 {

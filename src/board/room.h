@@ -23,8 +23,8 @@ typedef struct board_row {
 } board_row;
 
 /*
- * Who a card belongs to. `ready` is the owner's word (see life.h) when the rest is its own, and 0 or
- * another word before.
+ * Who a card belongs to. `ready` is the owner's word (see life.h) when the rest is its own, and 0
+ * or another word before.
  */
 typedef struct face {
     BATON_OWN_LINE baton_reg ready;

@@ -188,7 +188,7 @@ static int parse_option(int option, serve_settings *s, const char **auth, char *
 
 static int run(serve_settings *s, const char *auth)
 {
-    char state[512];
+    static char state[512];
     char *secret = NULL;
     for (uint32_t i = 0; i < s->addresses; i++)
         if (!listen_is_local(s->address[i]) && auth == NULL)

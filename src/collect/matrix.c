@@ -45,8 +45,8 @@ static bool look_at(finder *f, baton_word where)
 
 /*
  * Diagonal after diagonal, only what can be reached from a marked node of the one before, until
- * nothing is marked. marked[] is about the rows low to high of the last diagonal that was looked at;
- * what few have marked is found without going through the whole triangle.
+ * nothing is marked. marked[] is about the rows low to high of the last diagonal that was looked
+ * at; what few have marked is found without going through the whole triangle.
  */
 static void visit(finder *f)
 {

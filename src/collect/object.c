@@ -74,9 +74,9 @@ static int plan_object(const baton_collect_spec *spec, plan *out)
     return fits ? BATON_OK : BATON_BAD_COUNT;
 }
 
-static parts parts_of(const baton_collect *object, const plan *p, const baton_collect_spec *spec)
+static parts parts_of(baton_collect *object, const plan *p, const baton_collect_spec *spec)
 {
-    char *base = (char *)(uintptr_t)object;
+    char *base = (char *)object;
     return (parts){
         .kind = p->of,
         .seats = base + p->seats,
@@ -238,7 +238,7 @@ int find_parts(const baton_collect *object, parts *in)
         return BATON_BAD_ARGUMENT;
     int error = read_header(object, &p, &spec);
     if (error == BATON_OK)
-        *in = parts_of(object, &p, &spec);
+        *in = parts_of((baton_collect *)object, &p, &spec); /* who only looks writes nothing */
     return error;
 }
 

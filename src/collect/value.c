@@ -9,7 +9,8 @@
  *   i, ASKED      is about to read i's value, and has not yet found out where it lies
  *   i, place      reads i's value in that place
  *
- *   reader            reads := (i, ASKED); fence; place := value_i; cas(reads, (i, ASKED) -> (i, place))
+ *   reader            reads := (i, ASKED); fence; place := value_i;
+ *                     cas(reads, (i, ASKED) -> (i, place))
  *   before a store    for each collector: if (i, ASKED), cas to (i, where my value lies now);
  *                     if (i, place), not there
  *

@@ -57,7 +57,7 @@ static bool parse_tcp(const char *address, struct sockaddr_storage *out)
         name++;
     }
     if (strcmp(name, "localhost") == 0)
-        strcpy(name, "127.0.0.1"); /* as long as that, so there is room */
+        return uv_ip4_addr("127.0.0.1", (int)port, (struct sockaddr_in *)out) == 0;
     return uv_ip4_addr(name, (int)port, (struct sockaddr_in *)out) == 0 ||
            uv_ip6_addr(name, (int)port, (struct sockaddr_in6 *)out) == 0;
 }
@@ -81,7 +81,7 @@ static void remove_left_behind(const char *path)
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     if (lstat(path, &info) != 0 || !S_ISSOCK(info.st_mode) || strlen(path) >= sizeof name.sun_path)
         return;
-    strcpy(name.sun_path, path);
+    memcpy(name.sun_path, path, strlen(path) + 1);
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (probe < 0)
         return;

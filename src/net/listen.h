@@ -11,8 +11,8 @@ typedef struct listeners listeners;
 /* Whether that address can be reached from this machine only; false also if it is no address. */
 bool listen_is_local(const char *address);
 /*
- * Listens at all of them; `accepted` gets each socket. NULL if that is not possible, and why: a path
- * where a server listens already is left alone, one that was left behind is taken over.
+ * Listens at all of them; `accepted` gets each socket. NULL if that is not possible, and why: a
+ * path where a server listens already is left alone, one that was left behind is taken over.
  */
 listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t count,
                        void (*accepted)(void *context, int socket, bool is_unix), void *context,

@@ -1,10 +1,10 @@
 /*
  * The registry: the registers of all locks (src/wdme), for many sessions on several event loops.
  *
- * Locks live in shards by their names; each event is handled under its shard's lock, so it is atomic
- * as automaton B wants it. What a register says to a session goes straight into the hands of the
- * session if it is the one that has just asked, and by a notice to the loop of the session if not.
- * A lock that nobody holds, waits for, or is to be told about takes no memory.
+ * Locks live in shards by their names; each event is handled under its shard's lock, so it is
+ * atomic as automaton B wants it. What a register says to a session goes straight into the hands of
+ * the session if it is the one that has just asked, and by a notice to the loop of the session if
+ * not. A lock that nobody holds, waits for, or is to be told about takes no memory.
  */
 #ifndef BATON_NET_REGISTRY_H
 #define BATON_NET_REGISTRY_H
@@ -51,7 +51,9 @@ typedef enum registry_verdict {
     REGISTRY_NO_ROOM /* no memory */
 } registry_verdict;
 
-/* The session says that to the register of the lock of that name. `now` is kept for those who list. */
+/*
+ * The session says that to the register of the lock of that name. `now` is kept for those who list.
+ */
 registry_verdict registry_tell(registry *r, session_roles *me, const char *name, size_t bytes,
                                wdme_message m, uint64_t now);
 /* The session has waited for that lock long enough. */

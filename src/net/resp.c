@@ -26,8 +26,9 @@ static resp_parsed complete(size_t used)
 }
 
 /*
- * The number between the sign at `*at` and the end of its line; moves `*at` behind it. `what` is the
- * complaint if there is no such number. A line of this kind is short: no more than LONGEST bytes.
+ * The number between the sign at `*at` and the end of its line; moves `*at` behind it. `what` is
+ * the complaint if there is no such number. A line of this kind is short: no more than LONGEST
+ * bytes.
  */
 static resp_parsed read_count(const char *bytes, size_t count, size_t *at, size_t most,
                               size_t *number, const char *what)

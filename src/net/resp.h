@@ -1,6 +1,6 @@
 /*
- * The wire: RESP, the protocol of Redis, versions 2 and 3. Pure: bytes in, words out; words in, bytes
- * out. Lengths are checked against limits before anything is believed.
+ * The wire: RESP, the protocol of Redis, versions 2 and 3. Pure: bytes in, words out; words in,
+ * bytes out. Lengths are checked against limits before anything is believed.
  */
 #ifndef BATON_NET_RESP_H
 #define BATON_NET_RESP_H

@@ -1,7 +1,7 @@
 /*
- * A session: one client's connection as the lock service sees it. Commands come in as bytes, replies
- * and pushes go out as bytes; where they come from and go to is somebody else's business, and so is
- * the clock. docs/protocol.md describes the commands.
+ * A session: one client's connection as the lock service sees it. Commands come in as bytes,
+ * replies and pushes go out as bytes; where they come from and go to is somebody else's business,
+ * and so is the clock. docs/protocol.md describes the commands.
  */
 #ifndef BATON_NET_SESSION_H
 #define BATON_NET_SESSION_H
@@ -47,8 +47,8 @@ void session_notice(notice *n);
 uint64_t session_deadline(const session *me);
 void session_time(session *me, uint64_t now);
 /*
- * The connection is gone: so is everything that the session held. Notices may still be on their way;
- * the session must stay until those that were posted before now have been taken.
+ * The connection is gone: so is everything that the session held. Notices may still be on their
+ * way; the session must stay until those that were posted before now have been taken.
  */
 void session_end(session *me);
 void session_free(session *me);

@@ -22,8 +22,8 @@ typedef struct record {
 } record;
 
 /*
- * What one session has to do with one lock: it holds it, waits for it, or is to be told. Numbered by
- * its place in the shard's array, as is the member that belongs to it.
+ * What one session has to do with one lock: it holds it, waits for it, or is to be told. Numbered
+ * by its place in the shard's array, as is the member that belongs to it.
  */
 typedef struct role {
     session_roles *who;

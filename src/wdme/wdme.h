@@ -2,8 +2,8 @@
  * WDME: wait-free mutual exclusion over a network, after the wdme paper with errata 11 to 16. Two
  * automata, both pure: they know no clock, no socket, no disk and no thread.
  *
- *   A, the client side   one per connection and lock (client.c). After a failed try it answers no by
- *                        itself, without a message, until it hears that the lock was free again
+ *   A, the client side   one per connection and lock (client.c). After a failed try it answers
+ *                        no by itself, without a message, until it hears that the lock was free
  *   B, the register      one per lock (register.c). Who holds it, in which generation, who is to be
  *                        told when it is free, and beyond the paper who waits for it, in order
  *

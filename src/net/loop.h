@@ -1,0 +1,75 @@
+/*
+ * Event loops and their connections, as the files of the server share them. A connection stays with
+ * its loop, and only that touches it; only the letter box is for everybody.
+ */
+#ifndef BATON_NET_LOOP_H
+#define BATON_NET_LOOP_H
+
+#include "baton/lock.h"
+#include "serve.h"
+
+#include <pthread.h>
+#include <uv.h>
+
+enum { CHUNK = 65536 };
+
+typedef struct connection connection;
+
+/* Counted by all loops together. */
+typedef BATON_ATOMIC(uint64_t) baton_atomic_count;
+
+/* A socket on its way to the loop that will serve it. */
+typedef struct newcomer {
+    struct newcomer *next;
+    int socket;
+    bool is_unix;
+} newcomer;
+
+/*
+ * A loop and its letter box. Who has the box's lock may put something in; the loop takes it out
+ * when it is woken.
+ */
+typedef struct loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    pthread_t thread;
+    service *service;
+    const serve_settings *settings;
+    baton_atomic_count *connections_of_all;
+    baton_tas box;
+    notice *first_notice, *last_notice;
+    newcomer *newcomers;
+    bool stops;
+    bool stopping;           /* the loop has heard that it stops */
+    connection *connections; /* list */
+    connection *dirty;       /* those with something to send */
+    char chunk[CHUNK];
+} loop;
+
+struct connection {
+    session session; /* first: found from it */
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } socket;
+    uv_timer_t timer;
+    uv_write_t write;
+    resp_out sending; /* what libuv is writing */
+    char *pending;    /* bytes that were read and not yet used */
+    size_t pending_bytes, pending_room;
+    loop *in;
+    connection *next, *previous, *next_dirty;
+    uint64_t timer_at; /* when the timer goes off; 0: it does not */
+    bool writes, dirty, closing, paused;
+    uint8_t open_handles;
+};
+
+/* Serves a socket from now on. */
+void connection_welcome(loop *in, const newcomer *who);
+/* Goes on with what was read before; sends what came of it; sets the clock. */
+void connection_serve(connection *c);
+void connection_close(connection *c, const char *why);
+
+#endif

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The parsers of the wire under libFuzzer, from the corpora in the tree; BATON_FUZZ_SECONDS for each (10).
+# shellcheck source=tap.inc
+. "$(dirname "$0")/tap.inc"
+seconds=${BATON_FUZZ_SECONDS:-10}
+
+# fuzz NAME LONGEST SOURCE...: what it finds on the way stays in the scratch directory.
+fuzz() {
+    local name=$1 longest=$2
+    shift 2
+    mkdir -p "$scratch/$name"
+    clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -std=gnu17 -D_GNU_SOURCE \
+        -I "$root/include" "$root/tests/fuzz/fuzz_$name.c" "${@/#/$root/}" -o "$scratch/fuzz_$name" &&
+        "$scratch/fuzz_$name" -max_total_time="$seconds" -max_len="$longest" -rss_limit_mb=512 \
+            -artifact_prefix="$scratch/" "$scratch/$name" "$root/tests/fuzz/corpus_$name"
+}
+check "commands, for $seconds s" fuzz resp 700 src/net/resp.c
+finish
