@@ -3,7 +3,7 @@
 #   make           build                      make demo       see it work, 15 seconds
 #   make check     all tests                  make lint       format and static analysis
 #   make theorems  the papers' claims, run    make mutants    wrong locks that must be caught
-#   make bench     measure for a minute       make check-speed, make check-freestanding
+#   make bench     measure for a minute       make check-speed, make check-freestanding, make bench-serve
 #   make install   PREFIX= DESTDIR=           make clean
 
 BUILD   ?= build
@@ -11,7 +11,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 NINJA    = ninja -C $(BUILD)
 
-.PHONY: all deps demo bench check check-freestanding check-speed mutants theorems lint format install clean help
+.PHONY: all deps demo bench bench-serve check check-freestanding check-speed mutants theorems lint format install clean help
 
 all: deps $(BUILD)/build.ninja
 	@$(NINJA) --quiet
@@ -30,6 +30,11 @@ demo: all
 
 bench: all
 	@$(BUILD)/baton bench --seconds 60 --rounds 9
+
+# TRY against SET NX PX of a redis-server on this machine.
+bench-serve: all
+	@scripts/deps bench-serve
+	@scripts/bench-serve
 
 check:
 	@scripts/deps build check

@@ -195,30 +195,10 @@ static void start_mended(void *at, const limits *of)
     ((printed_world *)at)->mended = true;
 }
 
-const model printed = {
-    .name = "printed",
-    .bytes = sizeof(printed_world),
-    .start = start,
-    .can = all_that_can,
-    .happen = happen,
-    .wrong = wrong,
-    .at_rest = at_rest,
-    .describe = describe,
-    .counted = counted,
-    .pack = pack,
-    .unpack = unpack,
-};
+/* The two differ in how they start only. */
+#define PRINTED_MODEL                                                                      \
+    .bytes = sizeof(printed_world), .can = all_that_can, .happen = happen, .wrong = wrong, \
+    .at_rest = at_rest, .describe = describe, .counted = counted, .pack = pack, .unpack = unpack
 
-const model printed_mended = {
-    .name = "printed-mended",
-    .bytes = sizeof(printed_world),
-    .start = start_mended,
-    .can = all_that_can,
-    .happen = happen,
-    .wrong = wrong,
-    .at_rest = at_rest,
-    .describe = describe,
-    .counted = counted,
-    .pack = pack,
-    .unpack = unpack,
-};
+const model printed = {.name = "printed", .start = start, PRINTED_MODEL};
+const model printed_mended = {.name = "printed-mended", .start = start_mended, PRINTED_MODEL};

@@ -51,6 +51,10 @@ typedef struct world {
     counts counts;
 } world;
 
+/* As model.h says. */
+size_t world_pack(const void *at, const limits *of, uint8_t *bytes);
+void world_unpack(const uint8_t *bytes, const limits *of, void *at);
+
 extern const model corrected;
 extern const model polling;
 

@@ -122,14 +122,16 @@ static void shrink(resp_out *out)
 static void flush(connection *c)
 {
     resp_out *out = &c->session.out;
-    if (c->closing || c->writes)
+    if (c->closing)
         return;
-    if (out->overflow) {
+    if (out->overflow) { /* also while a write is under way: it may be so for ever */
         log_line(LOG_WARN, "cut_off", "from=%s why=\"does not read what it gets\"",
                  c->session.from);
         connection_close(c, "does not read what it gets");
         return;
     }
+    if (c->writes)
+        return;
     if (out->bytes > 0) {
         uv_buf_t bytes = uv_buf_init(out->at, (unsigned)out->bytes);
         int sent = uv_try_write(&c->socket.stream, &bytes, 1);

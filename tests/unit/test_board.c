@@ -482,23 +482,18 @@ static void test_coming_and_going(void **state)
     baton_board_close(board);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_names, begin, end),
-        cmocka_unit_test_setup_teardown(test_sizes, begin, end),
-        cmocka_unit_test_setup_teardown(test_read_only, begin, end),
-        cmocka_unit_test_setup_teardown(test_damage, begin, end),
-        cmocka_unit_test_setup_teardown(test_namespace, begin, end),
-        cmocka_unit_test_setup_teardown(test_cut_off, begin, end),
-        cmocka_unit_test_setup_teardown(test_half_made, begin, end),
-        cmocka_unit_test_setup_teardown(test_made_once, begin, end),
-        cmocka_unit_test_setup_teardown(test_locks, begin, end),
-        cmocka_unit_test_setup_teardown(test_pins, begin, end),
-        cmocka_unit_test_setup_teardown(test_watched, begin, end),
-        cmocka_unit_test_setup_teardown(test_by_hand, begin, end),
-        cmocka_unit_test_setup_teardown(test_dead, begin, end),
-        cmocka_unit_test_setup_teardown(test_coming_and_going, begin, end),
+        TEST(test_names),     TEST(test_sizes),
+        TEST(test_read_only), TEST(test_damage),
+        TEST(test_namespace), TEST(test_cut_off),
+        TEST(test_half_made), TEST(test_made_once),
+        TEST(test_locks),     TEST(test_pins),
+        TEST(test_watched),   TEST(test_by_hand),
+        TEST(test_dead),      TEST(test_coming_and_going),
     };
     return cmocka_run_group_tests_name("board", tests, NULL, NULL);
 }
