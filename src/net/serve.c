@@ -145,7 +145,11 @@ static void end_if_idle(server *of)
 static void look_after(uv_timer_t *timer)
 {
     server *of = timer->data;
-    if (!tokens_reserve(&of->tokens, registry_next_generation(of->service.locks)))
+    uint64_t next = registry_next_generation(of->service.locks);
+    bool reserved = tokens_reserve(&of->tokens, next);
+    atomic_store_explicit(&of->service.closed, tokens_are_short(&of->tokens, next),
+                          memory_order_relaxed);
+    if (!reserved)
         log_line(LOG_ERROR, "tokens", "why=\"cannot write %s\"", of->tokens.file);
     end_if_idle(of);
 }

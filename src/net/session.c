@@ -94,6 +94,12 @@ static bool get_name(const order *o, resp_word *name)
 static void tell(const order *o, resp_word name, wdme_message m)
 {
     session *me = o->me;
+    if (m.kind != WDME_EXIT && atomic_load_explicit(&me->of->closed, memory_order_relaxed)) {
+        resp_error(&me->out, "CLOSED the server cannot write its file of tokens; see its log");
+        if (m.kind == WDME_LOCK)
+            stop_waiting(me);
+        return;
+    }
     switch (registry_tell(me->of->locks, &me->roles, name.at, name.bytes, m, o->now)) {
     case REGISTRY_DONE:
         return;

@@ -6,6 +6,7 @@
 #ifndef BATON_NET_SESSION_H
 #define BATON_NET_SESSION_H
 
+#include "baton/reg.h"
 #include "registry.h"
 #include "resp.h"
 
@@ -13,11 +14,13 @@
 typedef struct service {
     registry *locks;
     resp_limits limits;
-    size_t most_output;                             /* bytes that a client may leave unread */
-    size_t most_name;                               /* bytes of a lock's name */
-    uint64_t longest_lease;                         /* milliseconds */
-    const char *secret;                             /* that AUTH must give; NULL: no AUTH */
-    void (*info)(struct service *s, resp_out *out); /* more for INFO */
+    size_t most_output;     /* bytes that a client may leave unread */
+    size_t most_name;       /* bytes of a lock's name */
+    uint64_t longest_lease; /* milliseconds */
+    BATON_ATOMIC(bool)
+    closed;             /* nobody is let in for now: there is no token that is sure to be new */
+    const char *secret; /* that AUTH must give; NULL: no AUTH */
+    void (*info)(struct service *s, resp_out *out);                       /* more for INFO */
     void (*audit)(struct service *s, const char *from, const char *what); /* a forced release */
 } service;
 

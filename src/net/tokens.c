@@ -51,6 +51,11 @@ bool tokens_reserve(tokens *t, uint64_t next)
     return true;
 }
 
+bool tokens_are_short(const tokens *t, uint64_t next)
+{
+    return next + AHEAD / 4 > t->reserved;
+}
+
 bool tokens_open(tokens *t, const char *name, uint64_t *first, char complaint[256])
 {
     if (strlen(name) >= sizeof t->file) {

@@ -20,5 +20,7 @@ typedef struct tokens {
 bool tokens_open(tokens *t, const char *file, uint64_t *first, char complaint[256]);
 /* Sees to it that there are plenty beyond `next`; false if the file cannot be written. */
 bool tokens_reserve(tokens *t, uint64_t next);
+/* Whether so few are left that nobody should be let in until the file can be written again. */
+bool tokens_are_short(const tokens *t, uint64_t next);
 
 #endif
