@@ -324,8 +324,9 @@ typedef struct baton_locks baton_locks;
 typedef enum baton_doing { BATON_RESTS, BATON_WAITS, BATON_HOLDS } baton_doing;
 
 /*
- * Somebody who wants to know what a participant does: told before it enters, when it has entered,
- * and before it exits; of a try only if it succeeds. A board's card is one (baton/board.h).
+ * Somebody who wants to know what a participant does: told before it waits, when it has entered,
+ * and before it exits; of a try, or if it need not wait, only that it has entered. A board's card
+ * is one (baton/board.h).
  */
 typedef struct baton_watch {
     void (*tell)(struct baton_watch *watch, baton_doing doing, uint32_t lock);
