@@ -14,5 +14,6 @@ fuzz() {
         "$scratch/fuzz_$name" -max_total_time="$seconds" -max_len="$longest" -rss_limit_mb=512 \
             -artifact_prefix="$scratch/" "$scratch/$name" "$root/tests/fuzz/corpus_$name"
 }
+check "replies, for $seconds s" fuzz reply 700 src/net/resp_reply.c src/net/resp.c
 check "commands, for $seconds s" fuzz resp 700 src/net/resp.c
 finish

@@ -27,7 +27,7 @@ check 'example check-your-lock: builds with libbaton-check' \
     cc -std=c17 "$root/examples/check-your-lock/ticket.c" -o "$scratch/ticket" "${check_flags[@]}"
 check 'example check-your-lock: is explored' "$scratch/ticket" --processes 3 --memory c11
 
-printf '#include <baton/board.h>\nint main() { return baton_algorithm_find("dt1") ? 0 : 1; }\n' \
+printf '#include <baton/board.h>\n#include <baton/client.h>\nint main() { return baton_algorithm_find("dt1") ? 0 : 1; }\n' \
     > "$scratch/plus.cc"
 check 'the headers are C++ too' \
     c++ -std=c++17 -Wall -Wextra "$scratch/plus.cc" -o "$scratch/plus" "${flags[@]}"
@@ -35,7 +35,7 @@ check 'a C++ program runs' env LD_LIBRARY_PATH="$library_path" "$scratch/plus"
 
 exported() { nm -D --defined-only "$library_path/libbaton.so" | sed -n 's/.* T \([a-z0-9_]*\)@@BATON_0$/\1/p' | sort; }
 declared() {
-    cc -E -P -I "$root/include" -x c - <<< '#include <baton/board.h>' |
+    cc -E -P -I "$root/include" -x c - <<< $'#include <baton/board.h>\n#include <baton/client.h>' |
         tr '\n' ' ' | tr ';{}' '\n' | grep 'visibility' | grep -oE '\bbaton_[a-z0-9_]+ ?\(' | tr -d ' (' | sort -u
 }
 check 'exports are exactly what the headers declare' diff <(declared) <(exported)

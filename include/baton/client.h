@@ -1,0 +1,113 @@
+/*
+ * The client of the lock service (`baton serve`): locks that processes on many machines share.
+ *
+ *     baton_client_options options = {.address = "127.0.0.1:7700", .lease_ms = 10000};
+ *     baton_client_open(&options, &client);
+ *     if (baton_client_lock(client, "nightly", 60000, &token) == BATON_OK) {
+ *         ... pass the token on to whatever you change, so that it can refuse an older one ...
+ *         baton_client_exit(client, "nightly", token);
+ *     }
+ *
+ * One client is for many threads and many locks. Each lock is held by at most one thread of all
+ * clients together; threads of one process compete like any others. A try that fails costs no
+ * message until the holder has left: until then the client answers by itself (wdme, Theorem 1).
+ * Threads that try the same lock at the same time share one message and its answer.
+ *
+ * What is held is held by the connection: if that breaks, or if the server has not heard of this
+ * process for the length of its lease, the lock is lost, and another may hold it. The process hears
+ * of it at once (`lost`, and baton_client_fd), or by its own clock when the lease is over,
+ * whichever is first: that is always before the server gives the lock to another, if clocks run
+ * alike.
+ */
+#ifndef BATON_CLIENT_H
+#define BATON_CLIENT_H
+
+#include <baton/lock.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct baton_client baton_client;
+
+/* Zero stands for the default. */
+typedef struct baton_client_options {
+    const char *address;  /* HOST:PORT, or the path of a Unix socket; must be given */
+    const char *password; /* for AUTH; NULL: none */
+    uint32_t lease_ms;    /* renewed by the client itself while the process runs; 0: no lease */
+    uint32_t patience_ms; /* for connecting, and for an answer to anything but a wait (5000) */
+    /*
+     * Called by a thread of the client's when a lock is lost. It must not try, lock or exit, and
+     * nothing else is noticed until it returns. May be NULL.
+     */
+    void (*lost)(void *context, const char *name, uint64_t token);
+    void *context;
+} baton_client_options;
+
+/* The longest name of a lock, with its end. */
+#define BATON_CLIENT_NAME_BYTES 513
+
+/*
+ * Connects. Errors: BATON_UNREACHABLE (errno says why), BATON_REFUSED (a wrong password, no server
+ * of locks, or a lease longer than it allows), BATON_BAD_ARGUMENT, BATON_SYSTEM.
+ */
+BATON_API int baton_client_open(const baton_client_options *options, baton_client **client);
+/* Leaves everything that is held. No thread may be in a call. Not from within `lost`. */
+BATON_API void baton_client_close(baton_client *client);
+
+/*
+ * Enters if nobody is inside: BATON_OK with a token, or BATON_BUSY. Connects anew if the connection
+ * was lost. Errors: BATON_UNREACHABLE, BATON_REFUSED, BATON_BAD_NAME (a name has 1 to 512 bytes),
+ * BATON_BAD_ARGUMENT, BATON_SYSTEM; BATON_LOST if it entered, but lost the lock before it returned.
+ */
+BATON_API int baton_client_try(baton_client *client, const char *name, uint64_t *token);
+/*
+ * Waits for its turn, first come, first served; at most `timeout_ms` (negative: without end; 0: it
+ * only tries), then BATON_BUSY. Each wait, and what is held after it, takes a connection. Errors:
+ * the same, also if the connection is lost while it waits; BATON_FULL: too many wait here.
+ */
+BATON_API int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms,
+                                uint64_t *token);
+/*
+ * Leaves. BATON_LOST: it was not held any more, so somebody else may have been inside since, or the
+ * server did not say. The lock is left either way.
+ */
+BATON_API int baton_client_exit(baton_client *client, const char *name, uint64_t token);
+
+/*
+ * Becomes readable when a lock is lost, for poll(); baton_client_lost then takes what was lost, one
+ * at a time: BATON_OK, or BATON_BUSY if there is no more. `name` takes BATON_CLIENT_NAME_BYTES. Of
+ * what nobody takes the last 4096 are kept.
+ */
+BATON_API int baton_client_fd(const baton_client *client);
+BATON_API int baton_client_lost(baton_client *client, char *name, uint64_t *token);
+/*
+ * Whether that token is held as far as this process can know: not lost, and the lease not over by
+ * its own clock. Costs no message.
+ */
+BATON_API bool baton_client_holds(baton_client *client, const char *name, uint64_t token);
+/*
+ * Milliseconds until the lease of that token is over by this process's own clock, counted from the
+ * moment at which the last renewal that the server has acknowledged was sent: so never later than
+ * the server's own end of it. INT64_MAX if there is no lease; 0 if it is over, or the token not
+ * held. Grows with each acknowledged renewal. Costs no message, and does not wait for one.
+ */
+BATON_API int64_t baton_client_lease_left_ms(baton_client *client, const char *name,
+                                             uint64_t token);
+
+/* What a client has done so far. */
+typedef struct baton_client_counts {
+    uint64_t tries;
+    uint64_t refused_here; /* of these, without a message */
+    uint64_t entries;
+    uint64_t lost;
+    uint64_t messages; /* both ways */
+} baton_client_counts;
+
+BATON_API baton_client_counts baton_client_count(baton_client *client);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

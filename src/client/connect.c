@@ -1,0 +1,241 @@
+/* Connecting: addresses, sockets, and what is said first (HELLO with AUTH, RENEW). */
+#include "room.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Until the socket is ready for these events; false, with errno, if it is not in time. */
+static bool await_socket(int socket, short events, uint64_t until)
+{
+    for (;;) {
+        uint64_t now = clock_now();
+        struct pollfd one = {.fd = socket, .events = events};
+        int most = now >= until ? 0 : (int)((until - now) / 1000000 + 1);
+        int ready = poll(&one, 1, most);
+        if (ready > 0)
+            return true;
+        if (ready < 0 && errno != EINTR)
+            return false;
+        if (ready == 0 && now >= until) {
+            errno = ETIMEDOUT;
+            return false;
+        }
+    }
+}
+
+static int connect_to(const struct sockaddr *address, socklen_t bytes, uint64_t until)
+{
+    int at = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (at < 0)
+        return -1;
+    int error = connect(at, address, bytes) == 0 ? 0 : errno;
+    if (error == EINPROGRESS) {
+        socklen_t size = sizeof error;
+        if (!await_socket(at, POLLOUT, until) ||
+            getsockopt(at, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+            error = errno;
+    }
+    if (error == 0)
+        return at;
+    close(at);
+    errno = error;
+    return -1;
+}
+
+static int connect_unix(const char *path, uint64_t until)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t bytes = strlen(path) + 1;
+    if (bytes > sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(address.sun_path, path, bytes);
+    return connect_to((const struct sockaddr *)&address, sizeof address, until);
+}
+
+/* Replies at once, and a peer that is gone without a word is noticed. */
+static void set_options(int at)
+{
+    const int on = 1, seconds = 15, probes = 3;
+    setsockopt(at, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(at, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(at, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+    setsockopt(at, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+    setsockopt(at, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+/* HOST:PORT or [HOST]:PORT */
+static int connect_tcp(const char *address, uint64_t until)
+{
+    char host[256];
+    const char *colon = strrchr(address, ':');
+    size_t length = colon != NULL ? (size_t)(colon - address) : 0;
+    errno = EINVAL;
+    if (length == 0 || length >= sizeof host || colon[1] == '\0')
+        return -1;
+    memcpy(host, address, length);
+    host[length] = '\0';
+    char *name = host;
+    if (host[0] == '[' && host[length - 1] == ']') {
+        host[length - 1] = '\0';
+        name++;
+    }
+    struct addrinfo want = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *all;
+    int error = getaddrinfo(name, colon + 1, &want, &all);
+    if (error != 0) {
+        if (error != EAI_SYSTEM)
+            errno = error == EAI_MEMORY ? ENOMEM : EHOSTUNREACH;
+        return -1;
+    }
+    int at = -1;
+    for (const struct addrinfo *one = all; one != NULL && at < 0; one = one->ai_next)
+        at = connect_to(one->ai_addr, one->ai_addrlen, until);
+    error = errno;
+    freeaddrinfo(all);
+    errno = error;
+    if (at >= 0)
+        set_options(at);
+    return at;
+}
+
+/* ---- what is said first ---- */
+
+static void say_hello(const baton_client *c, resp_out *out)
+{
+    resp_array(out, c->password != NULL ? 5 : 2);
+    resp_text(out, "HELLO");
+    resp_text(out, "3");
+    if (c->password != NULL) {
+        resp_text(out, "AUTH");
+        resp_text(out, "default");
+        resp_text(out, c->password);
+    }
+}
+
+/* The next reply, from the beginning of `in`; there it stays. */
+static resp_parsed read_reply(connection *k, uint64_t until, resp_reply *reply)
+{
+    const resp_limits limits = {.word_bytes = MOST_REPLY / 2, .command_bytes = MOST_REPLY - 1};
+    for (;;) {
+        resp_parsed p = resp_reply_parse(k->in, k->in_bytes, &limits, reply);
+        if (p.verdict != RESP_MORE)
+            return p;
+        if (!await_socket(k->socket, POLLIN, until))
+            return p;
+        ssize_t got = recv(k->socket, k->in + k->in_bytes, sizeof k->in - k->in_bytes, 0);
+        if (got > 0) {
+            k->in_bytes += (size_t)got;
+        } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+            if (got == 0)
+                errno = ECONNRESET;
+            return p;
+        }
+    }
+}
+
+/* Whether a HELLO was answered by a server of locks. */
+static bool is_ours(const resp_reply *reply)
+{
+    for (uint32_t i = 0; i + 1 < reply->elements; i += 2) {
+        const reply_value *key = &reply->element[i], *value = key + 1;
+        if (key->kind == REPLY_BULK && resp_is(key->text, "SERVER"))
+            return value->kind == REPLY_BULK && resp_is(value->text, "BATON");
+    }
+    return false;
+}
+
+static bool send_all(connection *k, uint64_t until)
+{
+    size_t done = 0;
+    while (done < k->out.bytes) {
+        ssize_t sent = send(k->socket, k->out.at + done, k->out.bytes - done, MSG_NOSIGNAL);
+        if (sent > 0)
+            done += (size_t)sent;
+        else if (errno != EINTR && (errno != EAGAIN || !await_socket(k->socket, POLLOUT, until)))
+            return false;
+    }
+    k->out.bytes = 0;
+    return true;
+}
+
+/* Sends what is in `out` and reads the reply to it; BATON_OK if there is one. */
+static int exchange(connection *k, uint64_t until, resp_reply *reply)
+{
+    if (k->out.overflow || !send_all(k, until))
+        return BATON_UNREACHABLE;
+    resp_parsed p = read_reply(k, until, reply);
+    if (p.verdict == RESP_COMPLETE) /* the bytes stay where they are, for the texts in it */
+        k->in_bytes -= p.used;
+    return p.verdict == RESP_MORE  ? BATON_UNREACHABLE
+           : p.verdict == RESP_BAD ? BATON_REFUSED
+                                   : BATON_OK;
+}
+
+static int set_lease(const baton_client *c, connection *k, uint64_t until)
+{
+    resp_reply reply;
+    char number[24];
+    snprintf(number, sizeof number, "%" PRIu64, c->lease / 1000000);
+    resp_array(&k->out, 2);
+    resp_text(&k->out, "RENEW");
+    resp_text(&k->out, number);
+    uint64_t sent_at = clock_now();
+    int result = exchange(k, until, &reply);
+    if (result != BATON_OK)
+        return result;
+    k->sure_until = sent_at + lease_counted(c);
+    k->renew_at = sent_at + c->lease / 3;
+    return reply.value.kind == REPLY_INTEGER ? BATON_OK : BATON_REFUSED;
+}
+
+static int introduce(const baton_client *c, connection *k, uint64_t until)
+{
+    resp_reply reply;
+    say_hello(c, &k->out);
+    int result = exchange(k, until, &reply);
+    if (result != BATON_OK)
+        return result;
+    /* Nothing is asked before the answer: whatever came behind it is not the protocol. */
+    if (reply.value.kind != REPLY_MAP || !is_ours(&reply) || k->in_bytes > 0)
+        return BATON_REFUSED;
+    return c->lease == 0 ? BATON_OK : set_lease(c, k, until);
+}
+
+connection *connection_open(const baton_client *c, int *result)
+{
+    connection *k = calloc(1, sizeof *k);
+    if (k == NULL) {
+        *result = BATON_SYSTEM;
+        return NULL;
+    }
+    uint64_t until = clock_now() + c->patience;
+    k->out.most = MOST_UNSENT;
+    k->socket = strchr(c->address, '/') != NULL ? connect_unix(c->address, until)
+                                                : connect_tcp(c->address, until);
+    *result = k->socket < 0 ? BATON_UNREACHABLE : introduce(c, k, until);
+    if (*result == BATON_OK)
+        return k;
+    int error = errno;
+    connection_free(k);
+    errno = error;
+    return NULL;
+}
+
+void connection_free(connection *k)
+{
+    if (k->socket >= 0)
+        close(k->socket);
+    resp_free(&k->out);
+    free(k);
+}

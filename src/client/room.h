@@ -1,0 +1,183 @@
+/*
+ * The client of the lock service, inside. Whoever calls sends; one thread, the keeper, reads all
+ * connections, renews leases and tells of what was lost:
+ *
+ *   main connection    TRY, EXIT; an automaton A (wdme.h) for each name that is of interest
+ *   waiting ones       LOCK blocks its connection, so each wait has one of its own, and the lock is
+ *                      then held over that one; those that are idle are kept for a while
+ *
+ * One mutex guards everything here. It is never held while a thread waits, connects, or is in the
+ * user's callback.
+ */
+#ifndef BATON_CLIENT_ROOM_H
+#define BATON_CLIENT_ROOM_H
+
+#include "../net/resp_reply.h"
+#include "../wdme/wdme.h"
+#include "baton/client.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+enum {
+    MOST_CONNECTIONS = 1024,      /* of one client: so many threads can wait */
+    MOST_IDLE = 16,               /* of these, kept though nobody waits */
+    IDLE_SECONDS = 30,            /* and for so long */
+    MOST_NAMES = 65536,           /* that gates are remembered of */
+    MOST_LOST = 4096,             /* that are kept for baton_client_lost; then the oldest goes */
+    MOST_REPLY = 4096,            /* bytes */
+    MOST_UNSENT = 4 * 1024 * 1024 /* bytes, for one connection */
+};
+
+typedef struct connection connection;
+
+/*
+ * A section of this process: from the grant to exit or loss. In the list of its name while it is
+ * held, then, if it is lost, in one of the client's lists.
+ */
+typedef struct hold {
+    struct hold *next;
+    connection *over;
+    uint64_t token;
+    char name[];
+} hold;
+
+/*
+ * A name of interest: it is held, tried or waited for, or its gate is closed. Forgotten otherwise.
+ * There can be two holds for a moment: one that was taken away, not yet known, and the next.
+ */
+typedef struct lock_name {
+    struct lock_name *next; /* in its bucket */
+    uint64_t hash;
+    wdme_client a; /* for tries, over the main connection */
+    hold *holds;
+    uint32_t users;          /* calls that look at it */
+    pthread_cond_t answered; /* a try is over; threads that try the same name wait for that */
+    size_t bytes;
+    char name[];
+} lock_name;
+
+typedef struct lock_names {
+    lock_name **bucket;
+    size_t buckets, count;
+} lock_names;
+
+typedef enum request_kind { ASK_TRY, ASK_LOCK, ASK_EXIT, ASK_RENEW } request_kind;
+
+/* Something sent and not yet answered. Lives with its caller, who waits until it is done. */
+typedef struct request {
+    struct request *next; /* sent after this one, over the same connection */
+    request_kind kind;
+    uint64_t sent_at; /* before it was sent */
+    lock_name *of;    /* of TRY and LOCK */
+    hold *hold;       /* of these, what is held if they are granted */
+    uint64_t token;
+    wdme_client *a;
+    bool done;
+    int result;
+    int error; /* errno */
+    bool awaited;
+    pthread_cond_t answered; /* if awaited */
+} request;
+
+/* Made by whoever needs it, in the client's list, closed and freed by the keeper alone. */
+struct connection {
+    connection *next;
+    int socket;
+    bool dead;      /* cut: nothing is sent or read any more */
+    uint32_t users; /* calls that look at it */
+    bool idle;      /* for LOCK, and free */
+    uint64_t idle_since;
+    wdme_client a; /* for LOCK: one lock at a time */
+    uint32_t holds;
+    request *first, *last;
+    request renewal; /* RENEW that nobody waits for; in the list while `renewing` */
+    bool renewing;
+    uint64_t renew_at;
+    uint64_t sure_until; /* the server keeps what is held until then, at least */
+    bool unsure;         /* the grant came so late that the lease must be renewed first */
+    resp_out out;
+    size_t in_bytes;
+    char in[MOST_REPLY];
+};
+
+struct baton_client {
+    pthread_mutex_t mutex;
+    pthread_condattr_t monotonic;
+    char *address, *password;
+    uint64_t lease, patience; /* nanoseconds */
+    void (*lost)(void *context, const char *name, uint64_t token);
+    void *context;
+    baton_client_counts counts;
+    lock_names names;
+    connection *main; /* NULL: to be connected */
+    bool connecting;  /* a call does that; others wait for it */
+    uint64_t attempts;
+    int attempt_result, attempt_error;
+    pthread_cond_t attempted;
+    connection *connections; /* all of them */
+    uint32_t connection_count;
+    hold *untold, **untold_end; /* lost, and the process has not heard of it */
+    hold *told, **told_end;     /* for baton_client_lost */
+    uint32_t told_count;
+    int lost_fd; /* readable while there is something in `told` */
+    int wake_fd; /* of the keeper */
+    pthread_t keeper;
+    bool closing;
+    struct pollfd polled[MOST_CONNECTIONS + 1]; /* the keeper's own */
+    connection *polled_of[MOST_CONNECTIONS + 1];
+};
+
+/* ---- names.c ---- */
+
+uint64_t name_hash(const char *name, size_t *bytes);
+lock_name *names_find(const lock_names *in, const char *name, size_t bytes, uint64_t hash);
+/* New if there is none; NULL if there is no memory. */
+lock_name *names_get(baton_client *c, const char *name, size_t bytes, uint64_t hash);
+/* Forgets it if there is nothing to know about it. */
+void names_tidy(lock_names *in, lock_name *n);
+void names_free(lock_names *in);
+/* Calls `each` for all; it may tidy. */
+void names_each(baton_client *c, void (*each)(baton_client *c, lock_name *n, void *context),
+                void *context);
+hold *names_hold(const lock_name *n, uint64_t token);
+void hold_attach(lock_name *n, hold *h);
+void hold_detach(lock_name *n, hold *h);
+/* It was taken away: the keeper will tell. */
+void hold_lose(baton_client *c, lock_name *n, hold *h);
+
+/* ---- connect.c ---- */
+
+/* Connects and says HELLO, without the mutex; NULL, with a result and errno, if that fails. */
+connection *connection_open(const baton_client *c, int *result);
+void connection_free(connection *k);
+
+/* ---- connection.c ---- */
+
+uint64_t clock_now(void); /* nanoseconds; goes on while the machine sleeps, if it can */
+/* How long a lease counts here: a sixteenth less, for the sake of a clock that runs otherwise. */
+uint64_t lease_counted(const baton_client *c);
+void connection_add(baton_client *c, connection *k);
+/* Sends a command and puts the request in the list. `name` or `number` may be absent (NULL, 0). */
+void connection_ask(baton_client *c, connection *k, request *r, const char *name, uint64_t number);
+/* Waits until the request is done, at most so many nanoseconds (0: for ever); then cuts. */
+void connection_await(baton_client *c, connection *k, request *r, uint64_t most);
+void connection_renew(baton_client *c, connection *k);
+/* Everything that was asked or held over it is over. */
+void connection_cut(baton_client *c, connection *k, int error);
+void connection_flush(baton_client *c, connection *k);
+void connection_read(baton_client *c, connection *k);
+bool connection_is_over(const baton_client *c, const connection *k, uint64_t now);
+
+/* ---- answer.c ---- */
+
+/* A reply or a push has come. False: it makes no sense. */
+bool answer_take(baton_client *c, connection *k, const resp_reply *reply);
+void request_finish(request *r, int result, int error);
+
+/* ---- keeper.c ---- */
+
+void *keeper_run(void *client);
+void keeper_wake(const baton_client *c);
+
+#endif
