@@ -1,16 +1,26 @@
 /*
  * What the subcommands of `baton` share. Each subcommand is one file, cmd_NAME in NAME.c, and takes
- * its own name as argv[0]. Exit codes: 0 done, 1 failed, 64 wrong usage (EX_USAGE).
+ * its own name as argv[0]. Exit codes: 0 done, 1 failed, 64 wrong usage (EX_USAGE); of those that
+ * ask a server: 69 unreachable (EX_UNAVAILABLE), 75 not acquired (EX_TEMPFAIL), 76 lost.
  */
 #ifndef BATON_CLI_H
 #define BATON_CLI_H
 
 #include "number.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 64 };
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 64,
+    EXIT_UNREACHABLE = 69,
+    EXIT_NOT_ACQUIRED = 75,
+    EXIT_LOST = 76,
+};
 
 int cmd_bench(int argc, char **argv);
 int cmd_locks(int argc, char **argv);
+int cmd_release(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 

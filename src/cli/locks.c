@@ -1,6 +1,7 @@
-/* `baton locks`: the table of algorithms, or the bytes that a number of locks would take. */
+/* `baton locks`: the table of algorithms, or the bytes that locks take, or who holds a server's. */
 #include "baton/lock.h"
 #include "cli.h"
+#include "held.h"
 #include "json.h"
 
 #include <getopt.h>
@@ -12,10 +13,15 @@ static void help(void)
     puts(
         "Usage: baton locks [--json]\n"
         "       baton locks [--json] --space LOCKS PARTICIPANTS\n"
+        "       baton locks [--json] --at ADDR [PATTERN]\n"
         "Lists the lock algorithms and what they promise.\n"
         "\n"
         "  --space     instead: bytes that LOCKS locks for PARTICIPANTS participants take, header\n"
         "              and padding included, from the sizes of the real types\n"
+        "  --at ADDR   instead: the locks that are held at the server there, HOST:PORT or the "
+        "path\n"
+        "              of a Unix socket; of those names only that match PATTERN, as file names do\n"
+        "  --password-file FILE  of that server ($BATON_PASSWORD_FILE)\n"
         "  --json      the same as JSON\n"
         "  -h, --help  this help\n"
         "\n"
@@ -116,17 +122,18 @@ static void print_space_json(uint32_t locks, uint32_t participants)
 
 int cmd_locks(int argc, char **argv)
 {
-    enum { JSON = 256, SPACE };
+    enum { JSON = 256, SPACE, AT, PASSWORD };
     static const struct option options[] = {
-        {"json", no_argument, NULL, JSON},
-        {"space", no_argument, NULL, SPACE},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"json", no_argument, NULL, JSON},   {"space", no_argument, NULL, SPACE},
+        {"at", required_argument, NULL, AT}, {"password-file", required_argument, NULL, PASSWORD},
+        {"help", no_argument, NULL, 'h'},    {NULL, 0, NULL, 0},
     };
     bool as_json = false;
     bool of_space = false;
+    const char *at = NULL;
+    const char *password_file = NULL;
     opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         switch (option) {
         case JSON:
             as_json = true;
@@ -134,14 +141,26 @@ int cmd_locks(int argc, char **argv)
         case SPACE:
             of_space = true;
             break;
+        case AT:
+            at = optarg;
+            break;
+        case PASSWORD:
+            password_file = optarg;
+            break;
         case 'h':
             help();
             return finish_output("locks");
+        case ':':
+            return option_error("locks", "wants a value", argv);
         default:
             return option_error("locks", "is no option", argv);
         }
     }
     int words = argc - optind;
+    if (at != NULL && (of_space || words > 1))
+        return usage_error("locks", "--at takes one pattern at most, and no --space");
+    if (at != NULL)
+        return (as_json ? print_held_json : print_held)(at, password_file, argv[optind]);
     if (!of_space) {
         if (words != 0)
             return usage_error("locks", "unexpected '%s'", argv[optind]);

@@ -12,7 +12,9 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"bench", "measure locks against pthread and Concurrency Kit", cmd_bench},
-    {"locks", "list the lock algorithms and what they promise", cmd_locks},
+    {"locks", "list the lock algorithms, or the locks that a server has given", cmd_locks},
+    {"release", "take a lock away from its holder, by force", cmd_release},
+    {"run", "run a command while holding a lock", cmd_run},
     {"serve", "serve locks over the network, in the protocol of Redis", cmd_serve},
     {"top", "show who holds and who waits, live", cmd_top},
 };

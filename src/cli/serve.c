@@ -2,13 +2,12 @@
 #include "../net/serve.h"
 #include "../net/listen.h"
 #include "cli.h"
+#include "places.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static void help(void)
@@ -54,61 +53,6 @@ static const struct option options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
-
-/* The first line of the file, to be freed; NULL, with a message, if there is none. */
-static char *read_secret(const char *name)
-{
-    struct stat info;
-    char *line = NULL;
-    size_t room = 0;
-    FILE *file = fopen(name, "re");
-    if (file == NULL || fstat(fileno(file), &info) != 0) {
-        fprintf(stderr, "baton serve: cannot read %s: %s\n", name, strerror(errno));
-        if (file != NULL)
-            fclose(file);
-        return NULL;
-    }
-    ssize_t length = getline(&line, &room, file);
-    fclose(file);
-    if (length > 0)
-        line[strcspn(line, "\r\n")] = '\0';
-    if (length <= 0 || line[0] == '\0') {
-        fprintf(stderr, "baton serve: the first line of %s is empty; it must be a password\n",
-                name);
-    } else if ((info.st_mode & 077) != 0) {
-        fprintf(stderr, "baton serve: others may read %s; type 'chmod 600 %s'\n", name, name);
-    } else {
-        return line;
-    }
-    free(line);
-    return NULL;
-}
-
-/* Makes the directories above a file, as far as they are missing. */
-static bool make_directories(char *file)
-{
-    for (char *slash = strchr(file + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        bool made = mkdir(file, 0700) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!made)
-            return false;
-    }
-    return true;
-}
-
-static bool default_state(char *file, size_t bytes)
-{
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    if (state != NULL && state[0] == '/')
-        snprintf(file, bytes, "%s/baton/tokens", state);
-    else if (home != NULL && home[0] == '/')
-        snprintf(file, bytes, "%s/.local/state/baton/tokens", home);
-    else
-        return false;
-    return make_directories(file);
-}
 
 static bool parse_level(const char *name, log_level *level)
 {
@@ -188,17 +132,17 @@ static int parse_option(int option, serve_settings *s, const char **auth, char *
 
 static int run(serve_settings *s, const char *auth)
 {
-    static char state[512];
+    static char state[PLACE_BYTES];
     char *secret = NULL;
     for (uint32_t i = 0; i < s->addresses; i++)
         if (!listen_is_local(s->address[i]) && auth == NULL)
             return usage_error("serve",
                                "%s is no address of this machine alone; that needs --auth-file",
                                s->address[i]);
-    if (auth != NULL && (secret = read_secret(auth)) == NULL)
+    if (auth != NULL && (secret = read_password("serve", auth)) == NULL)
         return EXIT_FAILED;
     s->secret = secret;
-    if (s->state == NULL && !default_state(state, sizeof state)) {
+    if (s->state == NULL && !place_state("tokens", state)) {
         fprintf(stderr, "baton serve: no place to remember tokens; name one with --state\n");
         free(secret);
         return EXIT_FAILED;

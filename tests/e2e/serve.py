@@ -1,7 +1,9 @@
 """The lock service over real sockets: `serve.py SERVER`. Prints one line of TAP for each test."""
 
+import atexit
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +16,16 @@ SANITIZED = "--sanitized" in sys.argv  # then memory is not given back at once
 SCRATCH = tempfile.mkdtemp()
 PATIENCE = 20  # seconds after which something that should happen has not
 results = []
+processes = []
+
+
+@atexit.register
+def leave_nothing_behind():
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+
 
 
 class Server:
@@ -26,6 +38,7 @@ class Server:
         if port:
             command += ["--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(command + list(options), stderr=self.log)
+        processes.append(self.process)
         wait_for(lambda: self.text().count("event=listening") == (2 if port else 1) or self.ended())
         found = re.search(r"at=127\.0\.0\.1:(\d+)", self.text())
         self.port = int(found[1]) if found else None

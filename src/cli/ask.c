@@ -1,0 +1,189 @@
+/* Questions to a server, in RESP (docs: the protocol of Redis, versions 2 and 3). */
+#include "ask.h"
+#include "cli.h"
+#include "places.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PATIENCE = 5, LONGEST_TEXT = 1 << 20 }; /* seconds; bytes */
+
+/* ---- connecting ---- */
+
+static int connect_to(const struct sockaddr *name, socklen_t length, int family)
+{
+    const struct timeval patience = {.tv_sec = PATIENCE};
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* for connect as well */
+    if (connect(fd, name, length) == 0)
+        return fd;
+    int why = errno;
+    close(fd);
+    errno = why == EINPROGRESS ? ETIMEDOUT : why;
+    return -1;
+}
+
+static int connect_path(const char *path)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof name.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(name.sun_path, path, strlen(path) + 1);
+    return connect_to((struct sockaddr *)&name, sizeof name, AF_UNIX);
+}
+
+/* HOST:PORT or [HOST]:PORT; -1 with errno. */
+static int connect_tcp(const char *address)
+{
+    char host[256];
+    const char *colon = strrchr(address, ':');
+    errno = EINVAL;
+    if (colon == NULL || colon == address || (size_t)(colon - address) >= sizeof host)
+        return -1;
+    bool bracketed = address[0] == '[' && colon[-1] == ']';
+    size_t length = (size_t)(colon - address) - (bracketed ? 2 : 0);
+    memcpy(host, address + (bracketed ? 1 : 0), length);
+    host[length] = '\0';
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    if (getaddrinfo(host, colon + 1, &wanted, &found) != 0) {
+        errno = EHOSTUNREACH;
+        return -1;
+    }
+    int fd = -1;
+    for (struct addrinfo *one = found; one != NULL && fd < 0; one = one->ai_next)
+        fd = connect_to(one->ai_addr, one->ai_addrlen, one->ai_family);
+    int why = errno;
+    freeaddrinfo(found);
+    errno = why;
+    return fd;
+}
+
+static int complain(const ask *a, const char *what, const char *why)
+{
+    fprintf(stderr, "baton %s: %s%s\n", a->command, what, why);
+    return EXIT_UNREACHABLE;
+}
+
+/* ---- items ---- */
+
+static bool read_text(ask *a, size_t bytes)
+{
+    if (bytes + 2 > a->room) {
+        char *grown = realloc(a->text, bytes + 2);
+        if (grown == NULL)
+            return false;
+        a->text = grown;
+        a->room = bytes + 2;
+    }
+    if (fread(a->text, 1, bytes + 2, a->stream) != bytes + 2)
+        return false;
+    a->text[bytes] = '\0';
+    return true;
+}
+
+int ask_next(ask *a, ask_item *item)
+{
+    ssize_t length = getline(&a->text, &a->room, a->stream);
+    if (length < 3)
+        return complain(a, "the server does not answer", "");
+    a->text[length - 2] = '\0';
+    *item = (ask_item){.kind = a->text[0], .text = a->text + 1, .bytes = (size_t)length - 3};
+    switch (item->kind) {
+    case '+':
+    case '-':
+    case '_':
+        return EXIT_DONE;
+    case ':':
+    case '*':
+        item->number = strtoll(a->text + 1, NULL, 10);
+        return EXIT_DONE;
+    case '%': /* pairs, which nobody here tells from an array */
+        item->kind = '*';
+        item->number = 2 * strtoll(a->text + 1, NULL, 10);
+        return EXIT_DONE;
+    case '$':
+        item->number = strtoll(a->text + 1, NULL, 10);
+        if (item->number < 0 || item->number > LONGEST_TEXT)
+            break;
+        item->bytes = (size_t)item->number;
+        if (!read_text(a, item->bytes))
+            return complain(a, "the server does not answer", "");
+        item->text = a->text;
+        return EXIT_DONE;
+    default:
+        break;
+    }
+    return complain(a, "the server gives an answer that is not understood", "");
+}
+
+int ask_send(ask *a, size_t count, const char *const *words, ask_item *first)
+{
+    fprintf(a->stream, "*%zu\r\n", count);
+    for (size_t i = 0; i < count; i++)
+        fprintf(a->stream, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
+    if (fflush(a->stream) != 0)
+        return complain(a, "cannot ask the server: ", strerror(errno));
+    int error = ask_next(a, first);
+    if (error == EXIT_DONE && first->kind == '-') {
+        complain(a, "the server refuses: ", first->text);
+        return EXIT_FAILED;
+    }
+    return error;
+}
+
+/* ---- begin and end ---- */
+
+static int introduce(ask *a, const char *password_file)
+{
+    ask_item item = {0};
+    char *password = NULL;
+    if (password_file == NULL)
+        password_file = getenv("BATON_PASSWORD_FILE");
+    if (password_file != NULL && (password = read_password(a->command, password_file)) == NULL)
+        return EXIT_FAILED;
+    const char *words[] = {"HELLO", "3", "AUTH", "default", password};
+    int error = ask_send(a, password == NULL ? 2 : 5, words, &item);
+    free(password);
+    for (int64_t more = item.number; error == EXIT_DONE && more > 0; more--)
+        error = ask_next(a, &item);
+    return error;
+}
+
+int ask_open(ask *a, const char *command, const char *address, const char *password_file)
+{
+    *a = (ask){.command = command};
+    int fd = strchr(address, '/') != NULL ? connect_path(address) : connect_tcp(address);
+    a->stream = fd < 0 ? NULL : fdopen(fd, "r+");
+    if (a->stream == NULL) {
+        fprintf(stderr, "baton %s: cannot reach %s (%s); start one with 'baton serve'\n", command,
+                address, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return EXIT_UNREACHABLE;
+    }
+    int error = introduce(a, password_file);
+    if (error != EXIT_DONE)
+        ask_close(a);
+    return error;
+}
+
+void ask_close(ask *a)
+{
+    fclose(a->stream);
+    free(a->text);
+    a->stream = NULL;
+    a->text = NULL;
+}

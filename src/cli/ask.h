@@ -1,0 +1,35 @@
+/*
+ * One question to a server, for commands that hold no lock: connects, says HELLO (and the
+ * password), sends one command, and reads the reply, all of it blocking.
+ */
+#ifndef BATON_ASK_H
+#define BATON_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct ask_item {
+    char kind;      /* '+' and '$' text, '-' an error, ':' a number, '*' an array, '_' nothing */
+    int64_t number; /* of ':'; of '*' how many items follow */
+    char *text;     /* ends with '\0' beyond its bytes; valid until the next item is read */
+    size_t bytes;
+} ask_item;
+
+/* Owned by the command that asks; ask_close ends it. */
+typedef struct ask {
+    const char *command; /* of `baton`, for messages */
+    FILE *stream;
+    char *text;
+    size_t room;
+} ask;
+
+/* All of these say what went wrong on standard error. EXIT_DONE, or the code to exit with. */
+int ask_open(ask *a, const char *command, const char *address, const char *password_file);
+/* Sends a command of `count` words, and reads the first item of the reply, which is no error. */
+int ask_send(ask *a, size_t count, const char *const *words, ask_item *first);
+/* The next item of an array. */
+int ask_next(ask *a, ask_item *item);
+void ask_close(ask *a);
+
+#endif
