@@ -300,15 +300,21 @@ void collector_sits(baton_collector *me, const parts *in, uint32_t number)
     *me = (baton_collector){.self = me, .number = number, .in = *in};
 }
 
+/* What storers and collectors must be before they join; finds the object's parts. */
+static int may_join(const baton_collect *object, baton_word owner, bool joined, parts *in)
+{
+    if (owner == 0)
+        return BATON_BAD_ARGUMENT;
+    return joined ? BATON_ALREADY_JOINED : find_parts(object, in);
+}
+
 int baton_storer_join(baton_collect *object, baton_word owner, baton_storer *me)
 {
     parts in;
     uint32_t id = 0;
-    if (me == NULL || owner == 0)
+    if (me == NULL)
         return BATON_BAD_ARGUMENT;
-    if (me->self == me)
-        return BATON_ALREADY_JOINED;
-    int error = find_parts(object, &in);
+    int error = may_join(object, owner, me->self == me, &in);
     if (error == BATON_OK)
         error = claim_lowest(&in, storer_owner, owner, &id);
     if (error == BATON_OK)
@@ -320,11 +326,9 @@ int baton_storer_take_over(baton_collect *object, uint32_t id, baton_word dead, 
                            baton_storer *me)
 {
     parts in;
-    if (me == NULL || owner == 0)
+    if (me == NULL)
         return BATON_BAD_ARGUMENT;
-    if (me->self == me)
-        return BATON_ALREADY_JOINED;
-    int error = find_parts(object, &in);
+    int error = may_join(object, owner, me->self == me, &in);
     if (error == BATON_OK)
         error = claim_from(&in, storer_owner, id, dead, owner);
     if (error == BATON_OK)
@@ -353,11 +357,9 @@ int baton_collector_join(baton_collect *object, baton_word owner, baton_collecto
 {
     parts in;
     uint32_t number = 0;
-    if (me == NULL || owner == 0)
+    if (me == NULL)
         return BATON_BAD_ARGUMENT;
-    if (me->self == me)
-        return BATON_ALREADY_JOINED;
-    int error = find_parts(object, &in);
+    int error = may_join(object, owner, me->self == me, &in);
     if (error == BATON_OK)
         error = claim_lowest(&in, collector_owner, owner, &number);
     if (error == BATON_OK)
@@ -369,11 +371,9 @@ int baton_collector_take_over(baton_collect *object, uint32_t number, baton_word
                               baton_word owner, baton_collector *me)
 {
     parts in;
-    if (me == NULL || owner == 0)
+    if (me == NULL)
         return BATON_BAD_ARGUMENT;
-    if (me->self == me)
-        return BATON_ALREADY_JOINED;
-    int error = find_parts(object, &in);
+    int error = may_join(object, owner, me->self == me, &in);
     if (error == BATON_OK)
         error = claim_from(&in, collector_owner, number, dead, owner);
     if (error == BATON_OK) {
