@@ -205,7 +205,7 @@ void resp_error(resp_out *out, const char *format, ...)
     char text[512];
     va_list arguments;
     va_start(arguments, format);
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): not true; clang-tidy 14 reads it twice */
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): not true, says clang-tidy 14 only */
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     for (char *c = text; *c != '\0'; c++)
