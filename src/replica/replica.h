@@ -1,0 +1,42 @@
+/*
+ * A replica of one lock: its stub (src/wme) and its consensus, put together. Pure, as both are; this
+ * is what a node and the simulator run. Of the actions of wme.h, WME_PROPOSE and WME_DECISION stay
+ * inside; all others are for who runs the node.
+ */
+#ifndef BATON_REPLICA_H
+#define BATON_REPLICA_H
+
+#include "../consensus/paxos.h"
+
+typedef struct replica {
+    wme_stub stub;
+    paxos consensus;
+    uint64_t decisions; /* of consensus that were taken here; counted */
+} replica;
+
+/* What a WME_PERSIST makes durable, besides the resource. */
+typedef struct replica_durable {
+    wme_record now;
+    paxos_durable consensus;
+} replica_durable;
+
+/* As the functions of wme.h; `chance`: a seed, different on each node. */
+void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64_t chance);
+void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
+                     uint64_t chance, wme_out *out);
+void replica_end(replica *r);
+/* Both keep the operations they name. */
+void replica_save(const replica *r, replica_durable *to);
+void replica_durable_end(replica_durable *d);
+/* What is durable at a node that ran before, but never persisted anything of this lock. */
+void replica_unsaved(replica_durable *d, const wme_node *node, uint8_t first_owner);
+
+wme_refusal replica_try(replica *r, wme_node *node, wme_user *user, wme_out *out);
+wme_refusal replica_issue(replica *r, wme_node *node, wme_user *user, wme_op *op, wme_out *out);
+wme_refusal replica_exit(replica *r, wme_node *node, wme_user *user, wme_out *out);
+void replica_leave(replica *r, wme_node *node, wme_user *user, wme_out *out);
+void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message *m, wme_out *out);
+void replica_suspicion(replica *r, wme_node *node, wme_out *out);
+void replica_tick(replica *r, wme_node *node, wme_out *out);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Failure detector, eventually perfect: every node says now and then that it is there; who is
+ * silent for longer than its time-out is suspected, and who is heard of again was suspected
+ * wrongly and gets a longer time-out. One per node. Pure: the time is told to it.
+ *
+ * Completeness: a node that is silent for ever is suspected for ever, after most_timeout at the
+ * latest. Eventual accuracy: if messages and ticks take at most some time, unknown but less than
+ * most_timeout, a node that is there is suspected wrongly only a bounded number of times.
+ */
+#ifndef BATON_WME_DETECTOR_H
+#define BATON_WME_DETECTOR_H
+
+#include "wme.h"
+
+/* In whatever unit the clock has. */
+typedef struct detector_settings {
+    uint64_t beat;          /* between two heartbeats */
+    uint64_t first_timeout; /* at least two beats */
+    uint64_t most_timeout;
+} detector_settings;
+
+typedef struct detector {
+    detector_settings settings;
+    uint8_t me, nodes;
+    uint16_t suspected; /* a bit for each node; never the own */
+    uint64_t next_beat;
+    uint64_t heard[WME_MOST_NODES];   /* when */
+    uint64_t timeout[WME_MOST_NODES]; /* grows after a wrong suspicion */
+    uint64_t wrong;                   /* suspicions that were, so far */
+} detector;
+
+void detector_start(detector *d, uint8_t me, uint8_t nodes, detector_settings settings,
+                    uint64_t now);
+/* Any message from that node, not only a heartbeat. Returns whether `suspected` has changed. */
+bool detector_heard(detector *d, uint8_t from, uint64_t now);
+/* The time; a clock that goes back is taken for one that stands still. */
+typedef struct detector_news {
+    bool beat;    /* send a heartbeat to everybody */
+    bool changed; /* `suspected` has */
+} detector_news;
+detector_news detector_time(detector *d, uint64_t now);
+/* When it wants to be told the time next. */
+uint64_t detector_deadline(const detector *d);
+
+#endif

@@ -1,0 +1,286 @@
+/*
+ * WME: a replicated resource that only the holder of a lock may change, after the wme paper with
+ * errata 17 to 31. One stub per node and lock. Pure: it knows no clock, no socket, no disk and no
+ * thread; each function here takes one event, and appends what is to be done to `out`.
+ *
+ *   slot     what the owner of the token makes, numbered by sn within an epoch: an operation
+ *            (INVOKE), or the token given to another (GRANTED)
+ *   epoch    from one agreement to the next. Within an epoch there is one token and one sequence
+ *            of slots; consensus ends it, and only a suspicion begins that
+ *   number   of an operation: 1, 2, 3, ... over all epochs
+ *   token    of a stay inside: epoch and entry in one number, larger than that of every earlier
+ *            stay; the fencing number
+ *
+ * stub.c is the normal phase (figures 1 and 4), epoch.c the epoch change (figure 2), users.c who is
+ * next, catchup.c how a node that missed something gets it.
+ */
+#ifndef BATON_WME_H
+#define BATON_WME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WME_MOST_NODES = 9,
+    WME_MOST_OP = 65536,     /* bytes of an operation */
+    WME_MOST_LOG = 16,       /* operations kept for nodes that missed them */
+    WME_MOST_EARLY = 4,      /* messages kept until those before them have come */
+    WME_MOST_OVERTAKING = 8, /* local users let in while another node waits for the token */
+    WME_MOST_ACTIONS = 96,   /* of one step */
+    WME_ENTRY_BITS = 40,     /* of a token; the epoch has the others */
+};
+#define WME_MOST_EPOCH ((1ULL << (64 - WME_ENTRY_BITS)) - 2)
+
+/* ---- operations ---- */
+
+/*
+ * An operation. Shared by all who keep it, gone when the last of them drops it; who makes it is the
+ * first.
+ */
+typedef struct wme_op {
+    void (*free)(struct wme_op *op);
+    uint32_t holders;
+    uint32_t bytes;
+    uint64_t id;    /* epoch and sn of its first slot, as wme_op_id makes it; set by the stub */
+    uint8_t origin; /* node; set by the stub */
+    uint8_t data[];
+} wme_op;
+
+wme_op *wme_op_keep(wme_op *op); /* NULL stays NULL */
+void wme_op_drop(wme_op *op);
+
+/* ---- what nodes agree on ---- */
+
+/*
+ * The state of a lock as of a slot: what a node persists, tells in an epoch change, and what
+ * consensus decides. `last` is kept by whoever has the record for longer than a step.
+ */
+typedef struct wme_record {
+    uint64_t epoch;
+    uint64_t sn;                      /* of the last slot */
+    uint64_t ops;                     /* number of the last operation */
+    uint64_t op_sn;                   /* its slot; 0 if it was in an earlier epoch */
+    wme_op *last;                     /* it; NULL only if op_sn is 0 */
+    uint64_t granted[WME_MOST_NODES]; /* last request of each node that was granted */
+    uint64_t asked[WME_MOST_NODES];   /* request of each node in the queue */
+    uint8_t queue[WME_MOST_NODES];    /* nodes that ask, first come first */
+    uint8_t queued;
+    uint8_t owner; /* of the token */
+} wme_record;
+
+/* Copies, keeps the operation of the one and drops that of the other. */
+void wme_record_set(wme_record *to, const wme_record *from);
+
+/* ---- messages ---- */
+
+typedef enum wme_kind {
+    /* the normal phase */
+    WME_REQUEST,
+    WME_GRANTED,
+    WME_INVOKE,
+    WME_ACK,
+    WME_DOINVOKE,
+    /* the epoch change */
+    WME_NEWEP,
+    /* catching up */
+    WME_SYNC,  /* this is how far I am; who is ahead answers */
+    WME_STATE, /* this is where we are, and what leads there */
+    /* consensus on the end of an epoch */
+    WME_PREPARE,
+    WME_PROMISE,
+    WME_ACCEPT,
+    WME_ACCEPTED,
+    WME_REFUSED,
+    WME_DECIDED,
+    WME_KINDS
+} wme_kind;
+
+/* Which fields a kind has is said beside them. Operations are borrowed from who has the message. */
+typedef struct wme_message {
+    wme_kind kind;
+    uint64_t epoch;
+    uint64_t sn;       /* GRANTED INVOKE ACK DOINVOKE SYNC */
+    uint64_t request;  /* REQUEST GRANTED */
+    uint64_t entry;    /* GRANTED: entries so far in this epoch */
+    uint64_t executed; /* ACK SYNC STATE: operations that the sender has executed */
+    uint64_t stable;   /* INVOKE: operations that all have executed */
+    uint64_t ballot;   /* of consensus */
+    uint64_t accepted; /* PROMISE: ballot of the record, 0 for none; REFUSED: what was promised */
+    uint8_t to;        /* GRANTED: the new owner */
+    bool again;        /* ACK: repeated, for want of news */
+    bool snapshot;     /* STATE: the resource as a whole comes along, not operations */
+    uint8_t count;     /* STATE: operations in `ops`, the last of them has number `executed` */
+    wme_op *op;        /* INVOKE */
+    wme_record record; /* NEWEP STATE PROMISE ACCEPT DECIDED */
+    wme_op *ops[WME_MOST_LOG];
+    /* STATE with snapshot: both are filled in by who has the resource, when it sends this. */
+    uint64_t answered[WME_MOST_NODES]; /* id of the last operation of each origin executed in it */
+    void *resource;
+} wme_message;
+
+/* ---- what is to be done ---- */
+
+typedef struct wme_user wme_user;
+
+typedef enum wme_verb {
+    WME_SEND,    /* `message` to each node of `to` */
+    WME_PERSIST, /* nothing below leaves before the lock's durable part is safe, together with the
+                      resource as it is at this point */
+    WME_EXECUTE, /* run `op`, number `number`; its result is the outcome for `user`, if not NULL */
+    WME_INSTALL, /* the resource of the message just received replaces the own */
+    WME_RECALL,  /* that resource has executed `op` already: answer `user` from what it remembers */
+    WME_CRIT,    /* `user` is inside, with `token` */
+    WME_REM,     /* `user` is outside, as it wished */
+    WME_EJECTED, /* `user` is outside; what it had issued and got no outcome for was not executed */
+    WME_SUSPENDED, /* to all users here: no majority is in reach, no outcome to be had for now */
+    WME_RESUMED,
+    WME_PROPOSE, /* to consensus on the end of record.epoch: `message.record` */
+    WME_DECISION /* from consensus: `message.record` */
+} wme_verb;
+
+typedef struct wme_action {
+    wme_verb verb;
+    uint16_t to; /* a bit for each node */
+    wme_user *user;
+    wme_op *op;
+    uint64_t number;
+    uint64_t token;
+    wme_message message;
+} wme_action;
+
+/* To be done in this order, before the next event. Keeps the operations that it names. */
+typedef struct wme_out {
+    uint32_t count;
+    wme_action actions[WME_MOST_ACTIONS];
+} wme_out;
+
+/* Forgets all; drops the operations. An out of zeroes is empty. */
+void wme_out_clear(wme_out *out);
+
+/* ---- a node, and its users ---- */
+
+/* Why something was not done. */
+typedef enum wme_refusal {
+    WME_FINE,
+    WME_UNKNOWN_SENDER,
+    WME_MALFORMED,     /* a field that cannot be */
+    WME_ABSURD_EPOCH,  /* beyond WME_MOST_EPOCH */
+    WME_OVERSIZED,     /* an operation beyond WME_MOST_OP */
+    WME_NOT_THE_OWNER, /* a slot from somebody who has no token */
+    WME_NOT_INSIDE,    /* the user is not inside, or has something going already */
+    WME_TWICE,         /* the user waits already, or is inside */
+    WME_REFUSALS
+} wme_refusal;
+
+/* What all stubs of a node share. Changed by who runs the node, between steps. */
+typedef struct wme_node {
+    uint8_t me;
+    uint8_t nodes;
+    bool ack_all;       /* WME-1: everybody acknowledges to everybody; else WME-2, to the owner */
+    uint16_t suspected; /* nodes, a bit for each */
+    uint64_t refused[WME_REFUSALS]; /* counted */
+} wme_node;
+
+typedef enum wme_place { WME_OUT, WME_WAITING, WME_INSIDE } wme_place;
+
+/* One who uses a lock. All zero at first; belongs to who runs the node, stays while not WME_OUT. */
+struct wme_user {
+    wme_user *next, *previous; /* in the queue */
+    wme_place place;
+    uint64_t token;
+};
+
+/* ---- the stub ---- */
+
+typedef enum wme_state {
+    WME_IDLE,
+    WME_REQUESTING,
+    WME_TOKEN_HELD,
+    WME_CS_IDLE,
+    WME_CS_ISSUING,
+} wme_state;
+
+typedef struct wme_early {
+    wme_kind kind;
+    uint8_t from, to;
+    uint64_t epoch, sn, request, entry, stable;
+    wme_op *op;
+} wme_early;
+
+/*
+ * One node's part of a lock. Belongs to who runs the node; only the functions below change it.
+ *
+ *   executed == now.ops        everything was run on the local resource
+ *   executed == now.ops - 1    all but the last operation, which is `open`: not known to be
+ *                              acknowledged by a majority
+ */
+typedef struct wme_stub {
+    wme_record now; /* the durable part */
+    uint64_t executed;
+    wme_state state;
+    bool blocked;   /* in an epoch change */
+    bool leaves;    /* the user inside has said exit, or is gone; waits for the end of the change */
+    bool suspended; /* no majority is in reach */
+    bool proposed;
+    uint8_t overtaking; /* local users let in since another node began to wait */
+    uint64_t request;   /* the last one of this node */
+    uint64_t entry;     /* known to the owner: entries in this epoch */
+    wme_op *issued;     /* while CS_ISSUING */
+
+    uint16_t acks;       /* for the open operation */
+    uint16_t early_acks; /* for slot now.sn + 1 */
+    uint16_t gathered;   /* nodes whose NEWEP for this epoch was counted */
+    wme_record best;     /* of these */
+
+    wme_op *log[WME_MOST_LOG]; /* operation k at k % WME_MOST_LOG, for log_from <= k <= now.ops */
+    uint64_t log_from;
+    uint64_t known[WME_MOST_NODES]; /* operations that each node is known to have executed */
+    wme_early early[WME_MOST_EARLY];
+    uint8_t next_early; /* the one to be replaced next */
+
+    wme_user *first, *last; /* users that wait, first come first */
+    wme_user *inside;       /* NULL with CS_*: it is gone */
+} wme_stub;
+
+/* The lock as it is before anybody has used it anywhere; only at a node that runs for the first time. */
+void wme_start(wme_stub *stub, const wme_node *node, uint8_t first_owner);
+/*
+ * After a restart: `durable` as of the last persist (or as wme_start makes it, if there is none), and
+ * `executed`, the operations that the resource has executed. Comes back through an epoch change.
+ */
+void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint64_t executed,
+                 wme_out *out);
+/* Drops what it keeps. */
+void wme_end(wme_stub *stub);
+
+wme_refusal wme_try(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
+wme_refusal wme_issue(wme_stub *stub, wme_node *node, wme_user *user, wme_op *op, wme_out *out);
+wme_refusal wme_exit(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
+/* The user is gone, wherever it was; it hears nothing any more and may be freed. */
+void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
+
+/* A message of the first eight kinds; sender and message are looked at before anything is believed. */
+void wme_receive(wme_stub *stub, wme_node *node, uint8_t from, const wme_message *m, wme_out *out);
+/* The same for any kind, for the modules that read the others. */
+wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m);
+/* Consensus for the current epoch has decided. */
+void wme_decided(wme_stub *stub, wme_node *node, const wme_record *decision, wme_out *out);
+/* node->suspected has changed. */
+void wme_suspicion(wme_stub *stub, wme_node *node, wme_out *out);
+/* Some time has passed: repeats what may have been lost. */
+void wme_tick(wme_stub *stub, wme_node *node, wme_out *out);
+/* A message of another epoch than the stub's came for consensus: help the sender, or ask for help. */
+void wme_other_epoch(wme_stub *stub, wme_node *node, uint8_t from, uint64_t epoch, wme_out *out);
+
+static inline uint8_t wme_majority(const wme_node *node)
+{
+    return (uint8_t)(node->nodes / 2 + 1);
+}
+
+static inline uint64_t wme_op_id(uint64_t epoch, uint64_t sn)
+{
+    return epoch << WME_ENTRY_BITS | sn;
+}
+
+#endif
