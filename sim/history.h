@@ -30,7 +30,8 @@ typedef enum history_property {
     HISTORY_LOST,        /* something acknowledged is gone */
     HISTORY_STARVATION_FREEDOM, /* at the end of a quiet period: nobody still waits, */
     HISTORY_RELEASE_PROGRESS,   /* nobody's exit is unanswered, */
-    HISTORY_OPERATION_PROGRESS, /* no operation is, and none issued in the quiet period was ejected */
+    HISTORY_OPERATION_PROGRESS, /* no operation is, and none issued in the quiet period
+                                   was ejected */
     HISTORY_DIVERGED,           /* replicas that run at the end are not equal */
     HISTORY_PROPERTIES
 } history_property;
@@ -49,7 +50,10 @@ void history_outcome(history *h, uint32_t user, uint64_t key, uint64_t result, u
 void history_exit(history *h, uint32_t user, uint64_t at);
 void history_rem(history *h, uint32_t user, uint64_t at);
 void history_ejected(history *h, uint32_t user, uint64_t at);
-/* It is gone (it disconnected), or its node is: its section, if any, ends here; later it may try anew. */
+/*
+ * It is gone (it disconnected), or its node is: its section, if any, ends here; later it may try
+ * anew.
+ */
 void history_gone(history *h, uint32_t user, uint64_t at);
 
 /* ---- what a replica of the resource does ---- */
@@ -57,7 +61,10 @@ void history_execute(history *h, uint32_t node, uint64_t number, uint64_t key, u
                      uint64_t at);
 /* It was replaced by one that has executed this many, or came back from the disk as that. */
 void history_install(history *h, uint32_t node, uint64_t number, uint64_t digest, uint64_t at);
-/* Digest of the resource after `number` operations; equal for equal states. Called after each execution. */
+/*
+ * Digest of the resource after `number` operations; equal for equal states. Called after each
+ * execution.
+ */
 void history_state(history *h, uint32_t node, uint64_t number, uint64_t digest, uint64_t at);
 
 /* ---- what the nodes do; not needed for the six properties ---- */

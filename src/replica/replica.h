@@ -1,7 +1,7 @@
 /*
- * A replica of one lock: its stub (src/wme) and its consensus, put together. Pure, as both are; this
- * is what a node and the simulator run. Of the actions of wme.h, WME_PROPOSE and WME_DECISION stay
- * inside; all others are for who runs the node.
+ * A replica of one lock: its stub (src/wme) and its consensus, put together. Pure, as both are;
+ * this is what a node and the simulator run. Of the actions of wme.h, WME_PROPOSE and WME_DECISION
+ * stay inside; all others are for who runs the node.
  */
 #ifndef BATON_REPLICA_H
 #define BATON_REPLICA_H

@@ -243,11 +243,15 @@ typedef struct wme_stub {
     wme_user *inside;       /* NULL with CS_*: it is gone */
 } wme_stub;
 
-/* The lock as it is before anybody has used it anywhere; only at a node that runs for the first time. */
+/*
+ * The lock as it is before anybody has used it anywhere; only at a node that runs for the first
+ * time.
+ */
 void wme_start(wme_stub *stub, const wme_node *node, uint8_t first_owner);
 /*
- * After a restart: `durable` as of the last persist (or as wme_start makes it, if there is none), and
- * `executed`, the operations that the resource has executed. Comes back through an epoch change.
+ * After a restart: `durable` as of the last persist (or as wme_start makes it, if there is none),
+ * and `executed`, the operations that the resource has executed. Comes back through an epoch
+ * change.
  */
 void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint64_t executed,
                  wme_out *out);
@@ -260,7 +264,9 @@ wme_refusal wme_exit(wme_stub *stub, wme_node *node, wme_user *user, wme_out *ou
 /* The user is gone, wherever it was; it hears nothing any more and may be freed. */
 void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
 
-/* A message of the first eight kinds; sender and message are looked at before anything is believed. */
+/*
+ * A message of the first eight kinds; sender and message are looked at before anything is believed.
+ */
 void wme_receive(wme_stub *stub, wme_node *node, uint8_t from, const wme_message *m, wme_out *out);
 /* The same for any kind, for the modules that read the others. */
 wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m);
@@ -270,7 +276,9 @@ void wme_decided(wme_stub *stub, wme_node *node, const wme_record *decision, wme
 void wme_suspicion(wme_stub *stub, wme_node *node, wme_out *out);
 /* Some time has passed: repeats what may have been lost. */
 void wme_tick(wme_stub *stub, wme_node *node, wme_out *out);
-/* A message of another epoch than the stub's came for consensus: help the sender, or ask for help. */
+/*
+ * A message of another epoch than the stub's came for consensus: help the sender, or ask for help.
+ */
 void wme_other_epoch(wme_stub *stub, wme_node *node, uint8_t from, uint64_t epoch, wme_out *out);
 
 static inline uint8_t wme_majority(const wme_node *node)
