@@ -66,7 +66,8 @@ typedef struct wme_record {
     uint64_t asked[WME_MOST_NODES];   /* request of each node in the queue */
     uint8_t queue[WME_MOST_NODES];    /* nodes that ask, first come first */
     uint8_t queued;
-    uint8_t owner; /* of the token */
+    uint8_t owner;  /* of the token */
+    uint64_t entry; /* stays inside in this epoch, as of the last GRANTED; the owner counts on */
 } wme_record;
 
 /* Copies, keeps the operation of the one and drops that of the other. */
@@ -102,7 +103,7 @@ typedef struct wme_message {
     uint64_t epoch;
     uint64_t sn;       /* GRANTED INVOKE ACK DOINVOKE SYNC */
     uint64_t request;  /* REQUEST GRANTED */
-    uint64_t entry;    /* GRANTED: entries so far in this epoch */
+    uint64_t entry;    /* GRANTED: stays inside so far in this epoch */
     uint64_t executed; /* ACK SYNC STATE: operations that the sender has executed */
     uint64_t stable;   /* INVOKE: operations that all have executed */
     uint64_t ballot;   /* of consensus */
@@ -225,7 +226,6 @@ typedef struct wme_stub {
     bool proposed;
     uint8_t overtaking; /* local users let in since another node began to wait */
     uint64_t request;   /* the last one of this node */
-    uint64_t entry;     /* known to the owner: entries in this epoch */
     wme_op *issued;     /* while CS_ISSUING */
 
     uint16_t acks;       /* for the open operation */

@@ -1,0 +1,156 @@
+/* A replica: routes messages to the stub or to consensus, and each one's wishes to the other. */
+#include "replica.h"
+
+#include "../wme/out.h"
+
+#include <assert.h>
+#include <string.h>
+
+/*
+ * Round 0 of consensus on an epoch belongs to one node, the same in everybody's eyes. Not the first
+ * owner of the epoch: the one who dies is most often an owner.
+ */
+static uint8_t first_proposer(uint64_t epoch, const wme_node *node)
+{
+    return (uint8_t)(epoch % node->nodes);
+}
+
+/* A new epoch has a new instance of consensus. */
+static void follow_epoch(replica *r, const wme_node *node)
+{
+    uint64_t epoch = r->stub.now.epoch;
+    if (r->consensus.durable.epoch == epoch)
+        return;
+    uint64_t chance = r->consensus.chance;
+    paxos_end(&r->consensus);
+    paxos_start(&r->consensus, epoch, first_proposer(epoch, node), chance);
+}
+
+/* Carries out what is between the two, from action `at` on. */
+static void connect(replica *r, wme_node *node, uint32_t at, wme_out *out)
+{
+    follow_epoch(r, node);
+    for (; at < out->count; at++) {
+        wme_record record = out->actions[at].message.record;
+        if (out->actions[at].verb == WME_PROPOSE) {
+            paxos_propose(&r->consensus, node, &record, out);
+        } else if (out->actions[at].verb == WME_DECISION) {
+            uint64_t epoch = r->stub.now.epoch;
+            wme_decided(&r->stub, node, &record, out);
+            r->decisions += r->stub.now.epoch != epoch;
+        }
+        follow_epoch(r, node);
+    }
+}
+
+void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64_t chance)
+{
+    memset(r, 0, sizeof *r);
+    wme_start(&r->stub, node, first_owner);
+    paxos_start(&r->consensus, r->stub.now.epoch, first_proposer(r->stub.now.epoch, node), chance);
+}
+
+void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
+                     uint64_t chance, wme_out *out)
+{
+    uint32_t at = out->count;
+    uint8_t first = first_proposer(durable->now.epoch, node);
+    memset(r, 0, sizeof *r);
+    if (durable->consensus.epoch == durable->now.epoch)
+        paxos_restart(&r->consensus, &durable->consensus, first, chance);
+    else
+        paxos_start(&r->consensus, durable->now.epoch, first, chance);
+    wme_restart(&r->stub, node, &durable->now, executed, out);
+    connect(r, node, at, out);
+}
+
+void replica_end(replica *r)
+{
+    wme_end(&r->stub);
+    paxos_end(&r->consensus);
+}
+
+void replica_save(const replica *r, replica_durable *to)
+{
+    wme_record_set(&to->now, &r->stub.now);
+    to->consensus.epoch = r->consensus.durable.epoch;
+    to->consensus.promised = r->consensus.durable.promised;
+    to->consensus.accepted = r->consensus.durable.accepted;
+    wme_record_set(&to->consensus.value, &r->consensus.durable.value);
+}
+
+void replica_durable_end(replica_durable *d)
+{
+    wme_op_drop(d->now.last);
+    wme_op_drop(d->consensus.value.last);
+    memset(d, 0, sizeof *d);
+}
+
+void replica_unsaved(replica_durable *d, const wme_node *node, uint8_t first_owner)
+{
+    wme_stub as_new;
+    memset(d, 0, sizeof *d);
+    wme_start(&as_new, node, first_owner);
+    d->now = as_new.now;
+}
+
+/* ---- events ---- */
+
+wme_refusal replica_try(replica *r, wme_node *node, wme_user *user, wme_out *out)
+{
+    return wme_try(&r->stub, node, user, out);
+}
+
+wme_refusal replica_issue(replica *r, wme_node *node, wme_user *user, wme_op *op, wme_out *out)
+{
+    return wme_issue(&r->stub, node, user, op, out);
+}
+
+wme_refusal replica_exit(replica *r, wme_node *node, wme_user *user, wme_out *out)
+{
+    return wme_exit(&r->stub, node, user, out);
+}
+
+void replica_leave(replica *r, wme_node *node, wme_user *user, wme_out *out)
+{
+    wme_leave(&r->stub, node, user, out);
+}
+
+static void receive_consensus(replica *r, wme_node *node, uint8_t from, const wme_message *m,
+                              wme_out *out)
+{
+    wme_refusal why = wme_check(node, from, m);
+    if (why != WME_FINE)
+        node->refused[why]++;
+    else if (m->epoch == r->stub.now.epoch)
+        paxos_receive(&r->consensus, node, from, m, out);
+    else
+        wme_other_epoch(&r->stub, node, from, m->epoch, out);
+}
+
+void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message *m, wme_out *out)
+{
+    uint32_t at = out->count;
+    if (m->kind > WME_STATE)
+        receive_consensus(r, node, from, m, out);
+    else
+        wme_receive(&r->stub, node, from, m, out);
+    connect(r, node, at, out);
+}
+
+void replica_suspicion(replica *r, wme_node *node, wme_out *out)
+{
+    uint32_t at = out->count;
+    wme_suspicion(&r->stub, node, out);
+    connect(r, node, at, out);
+}
+
+void replica_tick(replica *r, wme_node *node, wme_out *out)
+{
+    uint32_t at = out->count;
+    wme_tick(&r->stub, node, out);
+    connect(r, node, at, out);
+    at = out->count;
+    paxos_tick(&r->consensus, node, out);
+    connect(r, node, at, out);
+}

@@ -1,0 +1,191 @@
+/*
+ * The epoch change: figure 2 of the wme paper with errata 17 to 31. A node that suspects the owner
+ * of the token, or hears that another does, accepts nothing more in this epoch and says how far it
+ * is. Who has heard a majority proposes the farthest of these; what consensus decides is where the
+ * next epoch begins. An operation that somebody has executed was acknowledged by a majority, so it
+ * is in the farthest record of any majority.
+ */
+#include "room.h"
+
+void wme_watch(step s)
+{
+    if (wme_suspects(s.node, s.stub->now.owner)) /* a level, not an edge: erratum 28 */
+        wme_block(s);
+}
+
+void wme_send_newep(step s)
+{
+    const wme_record *now = &s.stub->now;
+    wme_message m = {
+        .kind = WME_NEWEP, .epoch = now->epoch, .executed = s.stub->executed, .record = *now};
+    if (wme_suspects(s.node, now->owner))
+        m.record.owner = s.node->me;
+    wme_out_send(s.out, wme_others(s.node), &m);
+    wme_gather(s, s.node->me, &m.record);
+}
+
+void wme_block(step s)
+{
+    if (s.stub->blocked)
+        return;
+    /* Not persisted: a node comes back from a crash blocked, whatever it was before. */
+    s.stub->blocked = true;
+    wme_send_newep(s);
+}
+
+/* The farther record; of two that are equally far, the one whose owner is not suspected. */
+static bool better(const wme_node *node, const wme_record *a, const wme_record *b)
+{
+    if (a->sn != b->sn)
+        return a->sn > b->sn;
+    return !wme_suspects(node, a->owner) && wme_suspects(node, b->owner);
+}
+
+void wme_gather(step s, uint8_t from, const wme_record *record)
+{
+    wme_stub *stub = s.stub;
+    if (stub->proposed || !stub->blocked)
+        return;
+    if (stub->gathered == 0 || better(s.node, record, &stub->best))
+        wme_record_set(&stub->best, record);
+    stub->gathered |= wme_bit(from);
+    if (!wme_in_majority(s.node, stub->gathered))
+        return;
+    stub->proposed = true;
+    wme_action a = {.verb = WME_PROPOSE, .message = {.record = stub->best}};
+    wme_out_append(s.out, &a);
+}
+
+/* ---- the next epoch ---- */
+
+void wme_eject(step s)
+{
+    wme_stub *stub = s.stub;
+    if (stub->state != WME_CS_IDLE && stub->state != WME_CS_ISSUING)
+        return;
+    wme_user *user = stub->inside;
+    bool wished = stub->leaves; /* erratum 29 */
+    wme_op_drop(stub->issued);
+    stub->issued = NULL;
+    stub->inside = NULL;
+    stub->leaves = false;
+    stub->state = WME_IDLE;
+    wme_tell(s, wished ? WME_REM : WME_EJECTED, user);
+}
+
+/* Its request must be in the queue, under a number that was not granted yet: erratum 22. */
+static void ask_again(step s)
+{
+    wme_stub *stub = s.stub;
+    if (wme_queue_place(&stub->now, s.node->me) < stub->now.queued &&
+        stub->now.asked[s.node->me] == stub->request &&
+        stub->now.granted[s.node->me] < stub->request)
+        return;
+    stub->state = WME_IDLE;
+    wme_ask(s);
+}
+
+static void settle_as_owner(step s)
+{
+    wme_stub *stub = s.stub;
+    switch (stub->state) {
+    case WME_CS_ISSUING:
+        wme_invoke(s);
+        break;
+    case WME_CS_IDLE:
+        if (stub->leaves)
+            wme_depart(s);
+        break;
+    case WME_REQUESTING: /* elected: its request counts as granted, erratum 23 */
+        if (stub->now.granted[s.node->me] < stub->request && stub->first != NULL)
+            wme_grant(s, s.node->me, stub->request);
+        else
+            wme_serve(s);
+        break;
+    default:
+        wme_serve(s); /* erratum 25 */
+    }
+}
+
+static void settle_as_other(step s)
+{
+    wme_stub *stub = s.stub;
+    wme_eject(s);
+    if (stub->state == WME_TOKEN_HELD) /* erratum 19 */
+        stub->state = WME_IDLE;
+    if (stub->state == WME_REQUESTING)
+        ask_again(s);
+    wme_ask(s);
+}
+
+void wme_settle(step s)
+{
+    wme_stub *stub = s.stub;
+    stub->blocked = stub->proposed = false;
+    stub->gathered = stub->early_acks = 0;
+    stub->overtaking = 0;
+    wme_record_set(&stub->best, &(wme_record){0});
+    if (stub->now.owner == s.node->me)
+        settle_as_owner(s);
+    else
+        settle_as_other(s);
+    wme_take_early(s);
+    wme_watch(s);
+}
+
+/*
+ * Executes what the decision says was accepted, and forgets what it does not know (erratum 17).
+ * False if operations before its last are missing here.
+ */
+static bool run_decided(step s, const wme_record *d)
+{
+    wme_stub *stub = s.stub;
+    if (d->ops > stub->now.ops + 1 || (d->ops > stub->now.ops && d->last == NULL))
+        return false;
+    if (d->ops < stub->executed) {
+        s.node->refused[WME_MALFORMED]++;
+        return false;
+    }
+    if (d->ops < stub->now.ops) {
+        wme_log_drop_last(stub);
+        stub->now.ops--;
+        return true;
+    }
+    wme_execute_open(s);
+    if (d->ops > stub->now.ops) {
+        stub->now.ops++;
+        wme_log_add(stub, d->last);
+        wme_execute_next(s, d->last);
+    }
+    return true;
+}
+
+void wme_decided(wme_stub *stub, wme_node *node, const wme_record *decision, wme_out *out)
+{
+    step s = {stub, node, out};
+    if (decision->epoch != stub->now.epoch || !run_decided(s, decision))
+        return; /* a peer that has the operations will send them: catchup.c */
+    wme_record_set(&stub->now, decision);
+    stub->now.epoch++;
+    stub->now.op_sn = 0;
+    stub->now.entry = 0;
+    wme_out_persist(out);
+    wme_settle(s);
+}
+
+/* ---- suspicions ---- */
+
+void wme_suspicion(wme_stub *stub, wme_node *node, wme_out *out)
+{
+    step s = {stub, node, out};
+    int reached = node->nodes - __builtin_popcount(node->suspected);
+    bool suspended = reached < wme_majority(node);
+    if (suspended != stub->suspended) {
+        wme_action a = {.verb = suspended ? WME_SUSPENDED : WME_RESUMED};
+        stub->suspended = suspended;
+        wme_out_append(out, &a);
+        if (!suspended && !stub->blocked && stub->state == WME_TOKEN_HELD)
+            wme_serve(s);
+    }
+    wme_watch(s);
+}

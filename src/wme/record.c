@@ -1,0 +1,112 @@
+/* Records: the queue of those who ask for the token, and whether a record from afar can be true. */
+#include "room.h"
+
+#include <string.h>
+
+uint8_t wme_queue_place(const wme_record *r, uint8_t node)
+{
+    uint8_t at = 0;
+    while (at < r->queued && r->queue[at] != node)
+        at++;
+    return at;
+}
+
+void wme_queue_add(wme_record *r, uint8_t node, uint64_t request)
+{
+    if (wme_queue_place(r, node) == r->queued) {
+        assert(r->queued < WME_MOST_NODES);
+        r->queue[r->queued++] = node;
+        r->asked[node] = request;
+    } else if (r->asked[node] < request) {
+        r->asked[node] = request;
+    }
+}
+
+void wme_queue_remove(wme_record *r, uint8_t node)
+{
+    uint8_t at = wme_queue_place(r, node);
+    if (at == r->queued)
+        return;
+    r->queued--;
+    memmove(&r->queue[at], &r->queue[at + 1], (size_t)(r->queued - at));
+    r->asked[node] = 0;
+}
+
+bool wme_queue_head(wme_record *r, uint8_t *node)
+{
+    while (r->queued > 0) {
+        *node = r->queue[0];
+        if (r->asked[*node] > r->granted[*node])
+            return true;
+        wme_queue_remove(r, *node);
+    }
+    return false;
+}
+
+bool wme_record_valid(const wme_record *r, uint8_t nodes)
+{
+    uint16_t seen = 0;
+    if (r->owner >= nodes || r->queued > nodes || r->op_sn > r->sn || r->sn >> WME_ENTRY_BITS != 0)
+        return false;
+    if (r->op_sn != 0 && (r->last == NULL || r->ops == 0))
+        return false;
+    for (uint8_t i = 0; i < r->queued; i++) {
+        if (r->queue[i] >= nodes || (seen & wme_bit(r->queue[i])) != 0)
+            return false;
+        seen |= wme_bit(r->queue[i]);
+    }
+    return true;
+}
+
+/* ---- messages ---- */
+
+static bool has_record(const wme_message *m)
+{
+    return m->kind == WME_NEWEP || m->kind == WME_STATE || m->kind == WME_ACCEPT ||
+           m->kind == WME_DECIDED || (m->kind == WME_PROMISE && m->accepted != 0);
+}
+
+static bool too_large(const wme_op *op)
+{
+    return op != NULL && op->bytes > WME_MOST_OP;
+}
+
+static wme_refusal check_state(const wme_message *m)
+{
+    if (m->count > WME_MOST_LOG || m->count > m->executed || m->record.ops < m->executed ||
+        m->record.ops - m->executed > 1)
+        return WME_MALFORMED;
+    bool open = m->record.ops > m->executed;
+    if (open && (m->record.last == NULL || m->record.op_sn != m->record.sn))
+        return WME_MALFORMED;
+    if (m->snapshot && m->resource == NULL)
+        return WME_MALFORMED;
+    for (uint8_t i = 0; i < m->count; i++)
+        if (m->ops[i] == NULL)
+            return WME_MALFORMED;
+        else if (too_large(m->ops[i]))
+            return WME_OVERSIZED;
+    return WME_FINE;
+}
+
+wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m)
+{
+    if (from >= node->nodes || from == node->me)
+        return WME_UNKNOWN_SENDER;
+    if (m->kind >= WME_KINDS || m->to >= node->nodes || m->sn >> WME_ENTRY_BITS != 0 ||
+        m->entry >> WME_ENTRY_BITS != 0)
+        return WME_MALFORMED;
+    if (m->epoch == 0 || m->epoch > WME_MOST_EPOCH)
+        return WME_ABSURD_EPOCH;
+    if (m->kind == WME_INVOKE && m->op == NULL)
+        return WME_MALFORMED;
+    if (m->kind == WME_INVOKE && too_large(m->op))
+        return WME_OVERSIZED;
+    if (has_record(m)) {
+        if (m->record.epoch != m->epoch || !wme_record_valid(&m->record, node->nodes))
+            return WME_MALFORMED;
+        if (too_large(m->record.last))
+            return WME_OVERSIZED;
+    }
+    return m->kind == WME_STATE ? check_state(m) : WME_FINE;
+}

@@ -1,0 +1,96 @@
+/*
+ * What the files of this room share. A step is one event at one stub; all that follows from it
+ * happens before the next (errata 20: the local effect of a broadcast comes at once).
+ */
+#ifndef BATON_WME_ROOM_H
+#define BATON_WME_ROOM_H
+
+#include "out.h"
+#include "wme.h"
+
+#include <assert.h>
+
+typedef struct step {
+    wme_stub *stub;
+    wme_node *node;
+    wme_out *out;
+} step;
+
+/* ---- record.c: the queue of a record, and whether a record can be ---- */
+/* The place of a node in the queue, or `queued` if it is not there. */
+uint8_t wme_queue_place(const wme_record *r, uint8_t node);
+/* Adds it at the end, or raises its request; keeps its place. */
+void wme_queue_add(wme_record *r, uint8_t node, uint64_t request);
+void wme_queue_remove(wme_record *r, uint8_t node);
+/* Drops who was granted what it asks for from the head; false if nobody is left. */
+bool wme_queue_head(wme_record *r, uint8_t *node);
+bool wme_record_valid(const wme_record *r, uint8_t nodes);
+
+/* ---- stub.c: the normal phase ---- */
+/* Runs the open operation, if there is one: it is known to be acknowledged by a majority. */
+void wme_execute_open(step s);
+/* Runs operation `executed` + 1, and answers the one who issued it. */
+void wme_execute_next(step s, wme_op *op);
+/* Slot now.sn + 1: an operation, by the owner; and here, whoever made it. */
+void wme_invoke(step s);
+void wme_accept_invoke(step s, wme_op *op);
+/* The open operation came some other way than by INVOKE: acknowledge it. */
+void wme_acknowledge(step s, bool again);
+/* Slot now.sn + 1: the token to another, or to oneself. */
+void wme_grant(step s, uint8_t to, uint64_t request);
+/* GRANTED, INVOKE or DOINVOKE of this epoch, out of the early ones or just received. */
+void wme_accept(step s, uint8_t from, const wme_early *m);
+
+/* ---- users.c: who is next ---- */
+/* The token is here, and nobody is inside. */
+void wme_serve(step s);
+/* Asks for the token, if a user wants in. */
+void wme_ask(step s);
+/* The user inside goes, as it wished. */
+void wme_depart(step s);
+void wme_tell(step s, wme_verb what, wme_user *user);
+
+/* ---- epoch.c: the change of epoch ---- */
+/* Begins one if the owner is suspected. */
+void wme_watch(step s);
+/* Nothing of this epoch is accepted any more; the others are told so, once. */
+void wme_block(step s);
+void wme_send_newep(step s);
+void wme_gather(step s, uint8_t from, const wme_record *record);
+/* Who is inside is not any more; what it has issued and got no outcome for is executed nowhere. */
+void wme_eject(step s);
+/* An epoch has begun; `now` says how. */
+void wme_settle(step s);
+
+/* ---- catchup.c ---- */
+/* The log: operations now.ops and before. */
+void wme_log_add(wme_stub *stub, wme_op *op); /* as number now.ops */
+void wme_log_drop_last(wme_stub *stub);
+void wme_log_clear(wme_stub *stub);
+uint64_t wme_stable(const wme_stub *stub, const wme_node *node);
+void wme_log_cut(wme_stub *stub, uint64_t stable);
+/* A message that comes before its time. */
+void wme_keep_early(wme_stub *stub, uint8_t from, const wme_message *m);
+/* Those whose time has come. */
+void wme_take_early(step s);
+void wme_forget_early(wme_stub *stub);
+void wme_send_sync(step s, uint16_t to);
+void wme_receive_sync(step s, uint8_t from, const wme_message *m);
+void wme_receive_state(step s, uint8_t from, const wme_message *m);
+
+static inline bool wme_suspects(const wme_node *node, uint8_t other)
+{
+    return (node->suspected & wme_bit(other)) != 0;
+}
+
+static inline bool wme_in_majority(const wme_node *node, uint16_t those)
+{
+    return __builtin_popcount(those) >= wme_majority(node);
+}
+
+static inline bool wme_is_open(const wme_stub *stub)
+{
+    return stub->executed < stub->now.ops;
+}
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * The users of a stub, and who is next when the token is here: the try and exit of figure 1, and
+ * beyond it many users at one node. They enter one after the other without a message, but not more
+ * than WME_MOST_OVERTAKING of them while another node waits for the token.
+ */
+#include "room.h"
+
+void wme_tell(step s, wme_verb what, wme_user *user)
+{
+    wme_action a = {.verb = what, .user = user};
+    if (user == NULL)
+        return;
+    if (what == WME_CRIT)
+        a.token = user->token;
+    else
+        user->place = WME_OUT;
+    wme_out_append(s.out, &a);
+}
+
+/* ---- the queue of those who wait here ---- */
+
+static void add(wme_stub *stub, wme_user *user)
+{
+    user->place = WME_WAITING;
+    user->next = NULL;
+    user->previous = stub->last;
+    *(stub->last != NULL ? &stub->last->next : &stub->first) = user;
+    stub->last = user;
+}
+
+static void take_out(wme_stub *stub, wme_user *user)
+{
+    *(user->previous != NULL ? &user->previous->next : &stub->first) = user->next;
+    *(user->next != NULL ? &user->next->previous : &stub->last) = user->previous;
+    user->next = user->previous = NULL;
+    user->place = WME_OUT;
+}
+
+static void let_in(step s)
+{
+    wme_user *user = s.stub->first;
+    take_out(s.stub, user);
+    user->place = WME_INSIDE;
+    user->token = s.stub->now.epoch << WME_ENTRY_BITS | ++s.stub->now.entry;
+    s.stub->inside = user;
+    s.stub->state = WME_CS_IDLE;
+    wme_tell(s, WME_CRIT, user);
+}
+
+/* ---- the token is here ---- */
+
+void wme_serve(step s)
+{
+    wme_stub *stub = s.stub;
+    /* It asks for the token, but was granted an older request: others may have asked before. */
+    bool asks = stub->state == WME_REQUESTING && stub->now.granted[s.node->me] < stub->request;
+    uint8_t next;
+    assert(stub->now.owner == s.node->me && !stub->blocked && stub->inside == NULL);
+    while (!stub->suspended && wme_queue_head(&stub->now, &next)) {
+        if (next == s.node->me) {
+            if (asks && stub->first != NULL) {
+                wme_grant(s, next, stub->now.asked[next]);
+                return;
+            }
+            wme_queue_remove(&stub->now, next); /* nobody here wants it any more */
+        } else if (asks || stub->first == NULL || stub->overtaking == WME_MOST_OVERTAKING) {
+            wme_grant(s, next, stub->now.asked[next]);
+            return;
+        } else {
+            stub->overtaking++;
+            break;
+        }
+    }
+    if (stub->first != NULL && !stub->suspended)
+        let_in(s);
+    else
+        stub->state = WME_TOKEN_HELD;
+}
+
+void wme_ask(step s)
+{
+    wme_stub *stub = s.stub;
+    uint8_t me = s.node->me;
+    if (stub->first == NULL || stub->state != WME_IDLE)
+        return;
+    uint64_t granted = stub->now.granted[me];
+    stub->request = (stub->request > granted ? stub->request : granted) + 1;
+    stub->state = WME_REQUESTING;
+    wme_queue_add(&stub->now, me, stub->request);
+    wme_message m = {.kind = WME_REQUEST, .epoch = stub->now.epoch, .request = stub->request};
+    wme_out_send(s.out, wme_others(s.node), &m);
+}
+
+void wme_depart(step s)
+{
+    wme_user *user = s.stub->inside;
+    s.stub->leaves = false;
+    s.stub->inside = NULL;
+    wme_tell(s, WME_REM, user);
+    wme_serve(s);
+}
+
+/* ---- what users say. While the stub is blocked it waits for the end of the epoch change ---- */
+
+static wme_refusal refuse(wme_node *node, wme_refusal why)
+{
+    node->refused[why]++;
+    return why;
+}
+
+wme_refusal wme_try(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
+{
+    step s = {stub, node, out};
+    if (user->place != WME_OUT)
+        return refuse(node, WME_TWICE);
+    add(stub, user);
+    if (stub->blocked)
+        return WME_FINE;
+    if (stub->state == WME_TOKEN_HELD)
+        wme_serve(s);
+    else
+        wme_ask(s);
+    return WME_FINE;
+}
+
+wme_refusal wme_issue(wme_stub *stub, wme_node *node, wme_user *user, wme_op *op, wme_out *out)
+{
+    step s = {stub, node, out};
+    if (stub->inside != user || stub->state != WME_CS_IDLE || stub->leaves)
+        return refuse(node, WME_NOT_INSIDE);
+    if (op->bytes > WME_MOST_OP)
+        return refuse(node, WME_OVERSIZED);
+    op->id = 0;
+    op->origin = node->me;
+    stub->issued = wme_op_keep(op);
+    stub->state = WME_CS_ISSUING;
+    if (!stub->blocked)
+        wme_invoke(s);
+    return WME_FINE;
+}
+
+wme_refusal wme_exit(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
+{
+    step s = {stub, node, out};
+    if (stub->inside != user || stub->state != WME_CS_IDLE || stub->leaves)
+        return refuse(node, WME_NOT_INSIDE);
+    stub->leaves = true;
+    if (!stub->blocked)
+        wme_depart(s);
+    return WME_FINE;
+}
+
+void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
+{
+    step s = {stub, node, out};
+    if (user->place == WME_WAITING)
+        take_out(stub, user);
+    if (user->place != WME_INSIDE)
+        return;
+    assert(stub->inside == user);
+    user->place = WME_OUT;
+    stub->inside = NULL;
+    stub->leaves = true; /* what it has issued goes its way first */
+    if (!stub->blocked && stub->state == WME_CS_IDLE)
+        wme_depart(s);
+}
