@@ -19,10 +19,11 @@ typedef enum history_property {
     HISTORY_FINE,
     HISTORY_WELL_FORMED, /* what a user and its stub say to each other comes in order */
     HISTORY_WME1,        /* sections have an order in which none overlaps (tokens are unique) */
-    HISTORY_WME2,        /* that order, by token, keeps to real time */
+    HISTORY_WME2,        /* that order, by token, keeps to real time; a section for which nothing
+                            is executed may stand elsewhere in it */
     HISTORY_WME3,        /* operations were executed in the order of their sections */
     HISTORY_ONE_COPY,    /* every replica executes the same operations in the same order, with
-                                   the same results; each once */
+                            the same results; each once */
     HISTORY_OUTCOME,     /* every outcome is that of an execution, with its result */
     HISTORY_EJECTED,     /* an operation that ended by ejection was executed nowhere */
     HISTORY_ONE_SLOT,    /* no two slots with one number in an epoch; one maker at a time */
@@ -38,9 +39,14 @@ typedef enum history_property {
 
 const char *history_property_name(history_property p);
 
-/* `users` in all, numbered from 0; `nodes`, numbered from 0. NULL: no memory. */
+/*
+ * `users` in all, numbered from 0; `nodes`, numbered from 0, at most 32. Without memory the program
+ * ends.
+ */
 history *history_new(uint32_t nodes, uint32_t users);
 void history_free(history *h);
+/* As a new one, in the memory of the old: for many runs one after the other. */
+void history_reset(history *h, uint32_t nodes, uint32_t users);
 
 /* ---- what a user and its stub say; each with the time ---- */
 void history_try(history *h, uint32_t user, uint32_t node, uint64_t at);
@@ -75,11 +81,16 @@ void history_slot(history *h, uint32_t node, uint64_t epoch, uint64_t sn, uint64
 void history_epoch(history *h, uint32_t node, uint64_t epoch, uint64_t what, uint64_t at);
 
 /* ---- verdicts ---- */
-/* From now on nothing fails any more: what is issued from here on must not be ejected, if the node
-   that it is issued at was not itself out of date; `at` is generous enough for all to settle. */
+/*
+ * From `at` on nothing fails any more, and all have settled after what failed before: what is
+ * issued then must not be ejected, except at a node that has not entered the last epoch.
+ */
 void history_quiet(history *h, uint64_t at);
-/* After the last event. `runs`: a bit for each node that runs and could reach a majority.
-   Checks everything that can be checked only now. */
+/*
+ * After the last event. `runs`: a bit for each node that runs and could reach a majority; only
+ * these and their users are judged, so with 0 nobody is found to be late. Who stays inside without
+ * doing anything, in the last section of all, excuses those who wait.
+ */
 void history_end(history *h, uint32_t runs, uint64_t at);
 
 typedef struct history_verdict {
@@ -91,7 +102,9 @@ typedef struct history_verdict {
 const history_verdict *history_wrong(const history *h);
 
 typedef struct history_counts {
-    uint64_t tries, sections, issued, outcomes, ejected, executed, installs;
+    uint64_t tries, sections, issued, outcomes, ejected;
+    uint64_t executed, installs; /* by all replicas together */
+    uint64_t stale; /* sections with a smaller token than one that had ended before their try */
     uint64_t longest_wait; /* from try to crit */
 } history_counts;
 history_counts history_count(const history *h);
