@@ -1,0 +1,200 @@
+/*
+ * A cluster of nodes that run the shipped replicas over a virtual network, with virtual clocks and
+ * disks, and people who use the locks. Everything follows from the settings, bit for bit.
+ *
+ * One event is one call of the shipped code. What it wants done is then done action by action; a
+ * crash may come between any two. What a node had in memory is then gone, and its disk is as the
+ * last WME_PERSIST left it.
+ *
+ * cluster.c is the clock and what happens; stages.c how a run comes to its end; carry.c carries out
+ * what the code wants done; network.c is letters and weather; people.c the users.
+ */
+#ifndef BATON_SIM_CLUSTER_H
+#define BATON_SIM_CLUSTER_H
+
+#include "../src/replica/replica.h"
+#include "../src/wme/detector.h"
+#include "events.h"
+#include "history.h"
+#include "note.h"
+#include "plan.h"
+
+enum {
+    MOST_LOCKS = 3,
+    MOST_PEOPLE = 3, /* at one node, for one lock */
+    MS = 1000,
+    TICK = 40 * MS,
+    BEAT = 50 * MS,
+    FIRST_TIMEOUT = 180 * MS,
+    MOST_TIMEOUT = 700 * MS,
+    SLOWEST = 500 * MS, /* a message that is not lost */
+};
+
+typedef enum delay_kind { DELAY_CONSTANT, DELAY_UNIFORM, DELAY_LONG_TAIL } delay_kind;
+
+typedef struct settings {
+    uint64_t seed;
+    uint8_t nodes, locks, people;
+    bool ack_all;
+    bool upkeep;     /* ticks, heartbeats */
+    bool people_act; /* by themselves; else somebody has them act */
+    bool judged;     /* by histories */
+    delay_kind delay;
+    uint32_t least_delay, mean_delay; /* us */
+    uint32_t rest;                    /* of a person between two tries, on average, us */
+    uint32_t horizon;                 /* ms; the faults are over */
+    uint64_t fail_epoch;              /* to reach this epoch counts as a failure; 0: no */
+    plan plan;
+} settings;
+
+/* What is replicated: a digest of all operations in their order. */
+typedef struct resource {
+    uint64_t count;
+    uint64_t digest;
+    uint64_t answered[WME_MOST_NODES]; /* id of the last operation of each origin */
+    uint64_t result[WME_MOST_NODES];   /* of that */
+} resource;
+
+/* On its way to one node or several. */
+typedef struct letter {
+    struct letter *next; /* while free */
+    uint32_t copies;
+    uint64_t serial;
+    wme_message message;
+    resource resource;
+} letter;
+
+typedef enum mood {
+    OUTSIDE,
+    WAITING,
+    THINKING, /* inside */
+    ISSUING,
+    LEAVING
+} mood;
+
+typedef struct person {
+    wme_user user; /* first: the stub's word for it leads here */
+    mood mood;
+    uint8_t node, lock, index;
+    uint8_t operations; /* that it still wants to issue */
+    bool patient;       /* waits for whatever it waits for */
+    uint32_t stamp;     /* of the event that it will act upon */
+    uint32_t number;    /* in the history of its lock */
+    uint64_t key;       /* of the last operation */
+} person;
+
+/* A lock at one node. */
+typedef struct place {
+    replica replica;
+    resource resource;
+    person people[MOST_PEOPLE];
+    bool lives; /* the replica is there */
+    /* the disk */
+    bool saved;
+    replica_durable durable;
+    resource durable_resource;
+    /* as last told */
+    wme_state told_state;
+    bool told_blocked;
+    uint64_t told_epoch;
+} place;
+
+typedef struct machine {
+    wme_node node;
+    detector detector;
+    place places[MOST_LOCKS];
+    bool runs;
+    bool booted; /* on disk */
+    bool armed;  /* crashes after so many actions */
+    bool lost;   /* for ever */
+    int32_t actions;
+    uint32_t starts;
+    uint64_t restart_at;
+    uint64_t paused_until;
+    int32_t drift;                /* percent */
+    uint64_t clock, clock_set_at; /* its own clock, when the drift last changed */
+    uint16_t cut;                 /* nodes that its messages do not reach */
+} machine;
+
+typedef enum stage { FAULTY, SETTLING, QUIET, CLOSING, OVER } stage;
+
+typedef struct tally {
+    uint64_t events;
+    uint64_t sent[WME_KINDS], heartbeats, lost, doubled, missed;
+    uint64_t actions, persists, crashes, suspicions, suspended, most_letters;
+    uint64_t settling; /* us from the end of the faults until all had settled */
+    uint64_t end;      /* us */
+} tally;
+
+/* What was found wrong; property[0] is '\0' if nothing was. */
+typedef struct trouble {
+    char property[32];
+    char what[200];
+    uint64_t at;
+} trouble;
+
+typedef struct cluster {
+    settings settings;
+    uint64_t now;
+    events events;
+    machine machines[WME_MOST_NODES];
+    history *histories[MOST_LOCKS];
+    uint64_t network_chance, people_chance, start_chance;
+    uint32_t lose, duplicate, slow; /* the weather; percent, percent, us */
+    letter *free_letters;
+    uint64_t letters, serial;
+    uint64_t keys;
+    uint64_t ops_before; /* alive before this run */
+    stage stage;
+    uint64_t stage_since, settled_since;
+    tally tally;
+    trouble trouble;
+    teller *teller;
+    const letter *received; /* while it is dealt with */
+    wme_out out;
+} cluster;
+
+cluster *cluster_new(const settings *s, teller *t);
+void cluster_free(cluster *c);
+/* One event. False if there is none, or the run is over. */
+bool cluster_step(cluster *c);
+/* After the last: says what can be said only then. */
+void cluster_close(cluster *c);
+
+/* ---- between its parts ---- */
+void cluster_wrong(cluster *c, const char *property, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void cluster_tell(cluster *c, note n);
+uint64_t machine_clock(const cluster *c, const machine *m);
+void machine_start(cluster *c, uint8_t node);
+void machine_crash(cluster *c, uint8_t node);
+void machine_end(cluster *c, machine *m); /* what it has in memory is gone */
+
+/* stages.c */
+void stage_look(cluster *c);
+
+/* carry.c: does what is in c->out for that lock at that node. */
+void carry_out(cluster *c, uint8_t node, uint8_t lock);
+uint64_t op_key(const wme_op *op);
+wme_op *op_new(uint64_t key);
+uint64_t ops_alive(void);
+
+/* network.c */
+void network_post(cluster *c, uint8_t from, uint16_t to, uint8_t lock, const wme_message *m);
+void network_beat(cluster *c, uint8_t from);
+void network_weather(cluster *c); /* the plan has come to another point */
+void letter_done(cluster *c, letter *l);
+void letters_free(cluster *c);
+
+/* people.c */
+void person_act(cluster *c, person *p);
+void person_try(cluster *c, person *p);
+void person_issue(cluster *c, person *p);
+void person_exit(cluster *c, person *p);
+void person_leave(cluster *c, person *p);
+void person_told(cluster *c, person *p, const wme_action *a); /* CRIT REM EJECTED */
+void person_outcome(cluster *c, person *p, uint64_t key, uint64_t result);
+void people_gone(cluster *c, uint8_t node);
+void people_start(cluster *c, uint8_t node);
+
+#endif

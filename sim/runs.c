@@ -1,0 +1,259 @@
+/*
+ * Workers take seeds from a counter that they share. When a run breaks something, nobody takes a
+ * later seed, but those that were taken are finished: so the seed that is reported is the lowest
+ * that fails, however many workers there are.
+ */
+#include "runs.h"
+
+#include "../check/chance.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_JOBS = 256, LONGEST_RUN = 120 /* s; then it hangs */ };
+
+/* One worker's part of what all share; only it writes there. */
+typedef struct desk {
+    pid_t worker;
+    sums sums;
+    atomic_ullong done;
+    uint64_t at; /* the run it is at; tells which one it died of */
+    bool busy;
+    bool broken;
+    uint64_t broken_at;
+    trouble trouble;
+} desk;
+
+typedef struct office {
+    atomic_ullong next;
+    atomic_ullong end; /* no run from here on is begun */
+    desk desks[MOST_JOBS];
+} office;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static void larger(uint64_t *to, uint64_t value)
+{
+    if (value > *to)
+        *to = value;
+}
+
+static void add_run(sums *to, const run_result *r)
+{
+    to->runs++;
+    to->events += r->tally.events;
+    to->actions += r->tally.actions;
+    for (int k = 0; k < WME_KINDS; k++)
+        to->messages += r->tally.sent[k];
+    to->heartbeats += r->tally.heartbeats;
+    to->lost += r->tally.lost;
+    to->crashes += r->tally.crashes;
+    to->suspicions += r->tally.suspicions;
+    to->suspended += r->tally.suspended;
+    to->decisions += r->decisions;
+    to->sections += r->counts.sections;
+    to->operations += r->counts.outcomes;
+    to->ejected += r->counts.ejected;
+    to->installs += r->counts.installs;
+    to->virtual_us += r->tally.end;
+    larger(&to->longest_wait, r->counts.longest_wait);
+    larger(&to->longest_settling, r->tally.settling);
+    larger(&to->most_epochs, r->epochs);
+}
+
+static void add_sums(sums *to, const sums *more)
+{
+    to->runs += more->runs;
+    to->events += more->events;
+    to->actions += more->actions;
+    to->messages += more->messages;
+    to->heartbeats += more->heartbeats;
+    to->lost += more->lost;
+    to->crashes += more->crashes;
+    to->suspicions += more->suspicions;
+    to->suspended += more->suspended;
+    to->decisions += more->decisions;
+    to->sections += more->sections;
+    to->operations += more->operations;
+    to->ejected += more->ejected;
+    to->installs += more->installs;
+    to->virtual_us += more->virtual_us;
+    larger(&to->longest_wait, more->longest_wait);
+    larger(&to->longest_settling, more->longest_settling);
+    larger(&to->most_epochs, more->most_epochs);
+}
+
+/* ---- a worker ---- */
+
+static void stop_others(office *o, uint64_t at)
+{
+    unsigned long long end = atomic_load(&o->end);
+    while (at < end && !atomic_compare_exchange_weak(&o->end, &end, at))
+        ;
+}
+
+static void work(office *o, desk *d, const wishes *w, uint64_t seed)
+{
+    for (uint64_t i; (i = atomic_fetch_add(&o->next, 1)) < atomic_load(&o->end);) {
+        alarm(LONGEST_RUN);
+        d->at = i;
+        d->busy = true;
+        settings s = run_settings(w, seed + i);
+        run_result r = run(&s, NULL);
+        d->busy = false;
+        add_run(&d->sums, &r);
+        atomic_fetch_add(&d->done, 1);
+        if (r.trouble.property[0] != '\0') {
+            d->trouble = r.trouble;
+            d->broken_at = i;
+            d->broken = true;
+            stop_others(o, i);
+        }
+    }
+}
+
+static pid_t hire(office *o, desk *d, const wishes *w, uint64_t seed)
+{
+    pid_t parent = getpid();
+    fflush(NULL);
+    pid_t worker = fork();
+    if (worker != 0)
+        return worker;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
+    signal(SIGINT, SIG_IGN); /* the parent ends the workers */
+    signal(SIGTERM, SIG_DFL);
+    work(o, d, w, seed);
+    _exit(0);
+}
+
+/* ---- the parent ---- */
+
+static void show(const office *o, uint32_t jobs, uint64_t runs, double seconds)
+{
+    enum { WIDTH = 30 };
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < jobs; i++)
+        done += atomic_load(&o->desks[i].done);
+    char bar[WIDTH + 1];
+    uint64_t full = done * WIDTH / runs;
+    for (uint64_t i = 0; i < WIDTH; i++)
+        bar[i] = i < full ? '#' : '.';
+    bar[WIDTH] = '\0';
+    fprintf(stderr, "\r\033[K[%s] %llu of %llu, %.0f runs/s", bar, (unsigned long long)done,
+            (unsigned long long)runs, (double)done / seconds);
+}
+
+/* A worker that dies has found that the shipped code does not believe itself any more. */
+static void worker_died(office *o, desk *d, int status)
+{
+    if (!d->busy || interrupted)
+        return;
+    d->broken = true;
+    d->broken_at = d->at;
+    snprintf(d->trouble.property, sizeof d->trouble.property, "assertion");
+    if (WIFSIGNALED(status))
+        snprintf(d->trouble.what, sizeof d->trouble.what, "the run ends by signal %d (%s)",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(d->trouble.what, sizeof d->trouble.what, "the run ends with exit code %d",
+                 WEXITSTATUS(status));
+    stop_others(o, d->at);
+}
+
+static void wait_for_workers(office *o, uint32_t jobs, uint64_t runs, double start)
+{
+    bool terminal = isatty(STDERR_FILENO);
+    bool shown = false;
+    bool told = false;
+    for (uint32_t left = jobs; left > 0;) {
+        int status;
+        pid_t gone = waitpid(-1, &status, WNOHANG);
+        if (gone < 0 && errno != EINTR)
+            break;
+        for (uint32_t i = 0; gone > 0 && i < jobs; i++)
+            if (o->desks[i].worker == gone) {
+                o->desks[i].worker = 0;
+                left--;
+                if (status != 0)
+                    worker_died(o, &o->desks[i], status);
+            }
+        if (gone > 0)
+            continue;
+        for (uint32_t i = 0; interrupted && !told && i < jobs; i++)
+            if (o->desks[i].worker > 0)
+                kill(o->desks[i].worker, SIGKILL);
+        told = interrupted;
+        double seconds = seconds_now() - start;
+        if (terminal && seconds > 2) {
+            show(o, jobs, runs, seconds);
+            shown = true;
+        }
+        nanosleep(&(struct timespec){0, seconds < 1 ? 2000000 : 50000000}, NULL);
+    }
+    if (shown)
+        fputs("\r\033[K", stderr);
+}
+
+static runs_result gather(const office *o, uint32_t jobs, uint64_t seed)
+{
+    runs_result r = {0};
+    uint64_t lowest = UINT64_MAX;
+    for (uint32_t i = 0; i < jobs; i++) {
+        const desk *d = &o->desks[i];
+        add_sums(&r.sums, &d->sums);
+        if (!d->broken || d->broken_at >= lowest)
+            continue;
+        lowest = d->broken_at;
+        r.broken = true;
+        r.seed = seed + lowest;
+        r.trouble = d->trouble;
+    }
+    return r;
+}
+
+runs_result runs_all(const wishes *w, uint64_t seed, uint64_t runs, uint32_t jobs)
+{
+    double start = seconds_now();
+    office *o = mmap(NULL, sizeof *o, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    runs_result failed = {.broken = true};
+    if (o == MAP_FAILED) {
+        snprintf(failed.trouble.what, sizeof failed.trouble.what, "no memory to share");
+        return failed;
+    }
+    jobs = jobs > MOST_JOBS ? MOST_JOBS : jobs;
+    atomic_store(&o->end, runs);
+    struct sigaction catch = {.sa_handler = on_interrupt};
+    struct sigaction before[2];
+    sigaction(SIGINT, &catch, &before[0]);
+    sigaction(SIGTERM, &catch, &before[1]);
+    uint32_t hired = 0;
+    while (hired < jobs && !interrupted) {
+        desk *d = &o->desks[hired];
+        d->worker = hire(o, d, w, seed);
+        if (d->worker < 0)
+            break;
+        hired++;
+    }
+    wait_for_workers(o, hired, runs, start);
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
+    runs_result r = gather(o, hired, seed);
+    r.interrupted = interrupted || hired == 0;
+    r.seconds = seconds_now() - start;
+    munmap(o, sizeof *o);
+    return r;
+}
