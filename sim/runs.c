@@ -25,14 +25,16 @@ typedef struct desk {
     atomic_ullong done;
     uint64_t at; /* the run it is at; tells which one it died of */
     bool busy;
-    bool broken;
-    uint64_t broken_at;
-    trouble trouble;
+    uint32_t broken;
+    failure failures[MOST_FAILURES]; /* `seed` counts from the first run of all here */
 } desk;
 
 typedef struct office {
     atomic_ullong next;
     atomic_ullong end; /* no run from here on is begun */
+    const wishes *wishes;
+    uint64_t seed;
+    bool keep_going;
     desk desks[MOST_JOBS];
 } office;
 
@@ -104,27 +106,49 @@ static void stop_others(office *o, uint64_t at)
         ;
 }
 
-static void work(office *o, desk *d, const wishes *w, uint64_t seed)
+static void add_failure(failure list[MOST_FAILURES], uint32_t *broken, const failure *more)
+{
+    uint32_t i = 0;
+    while (i < *broken && strcmp(list[i].trouble.property, more->trouble.property) != 0)
+        i++;
+    if (i == MOST_FAILURES)
+        return;
+    if (i == *broken) {
+        list[i] = *more;
+        ++*broken;
+        return;
+    }
+    uint64_t count = list[i].count + more->count;
+    if (more->seed < list[i].seed)
+        list[i] = *more;
+    list[i].count = count;
+}
+
+static void note_failure(office *o, desk *d, const trouble *t)
+{
+    failure f = {.count = 1, .seed = d->at, .trouble = *t};
+    add_failure(d->failures, &d->broken, &f);
+    if (!o->keep_going)
+        stop_others(o, d->at);
+}
+
+static void work(office *o, desk *d)
 {
     for (uint64_t i; (i = atomic_fetch_add(&o->next, 1)) < atomic_load(&o->end);) {
         alarm(LONGEST_RUN);
         d->at = i;
         d->busy = true;
-        settings s = run_settings(w, seed + i);
+        settings s = run_settings(o->wishes, o->seed + i);
         run_result r = run(&s, NULL);
         d->busy = false;
         add_run(&d->sums, &r);
         atomic_fetch_add(&d->done, 1);
-        if (r.trouble.property[0] != '\0') {
-            d->trouble = r.trouble;
-            d->broken_at = i;
-            d->broken = true;
-            stop_others(o, i);
-        }
+        if (r.trouble.property[0] != '\0')
+            note_failure(o, d, &r.trouble);
     }
 }
 
-static pid_t hire(office *o, desk *d, const wishes *w, uint64_t seed)
+static pid_t hire(office *o, desk *d)
 {
     pid_t parent = getpid();
     fflush(NULL);
@@ -136,7 +160,7 @@ static pid_t hire(office *o, desk *d, const wishes *w, uint64_t seed)
         _exit(0);
     signal(SIGINT, SIG_IGN); /* the parent ends the workers */
     signal(SIGTERM, SIG_DFL);
-    work(o, d, w, seed);
+    work(o, d);
     _exit(0);
 }
 
@@ -160,43 +184,64 @@ static void show(const office *o, uint32_t jobs, uint64_t runs, double seconds)
 /* A worker that dies has found that the shipped code does not believe itself any more. */
 static void worker_died(office *o, desk *d, int status)
 {
+    trouble t = {.property = "assertion"};
     if (!d->busy || interrupted)
         return;
-    d->broken = true;
-    d->broken_at = d->at;
-    snprintf(d->trouble.property, sizeof d->trouble.property, "assertion");
+    d->busy = false;
     if (WIFSIGNALED(status))
-        snprintf(d->trouble.what, sizeof d->trouble.what, "the run ends by signal %d (%s)",
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(t.what, sizeof t.what, "the run ends by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
     else
-        snprintf(d->trouble.what, sizeof d->trouble.what, "the run ends with exit code %d",
-                 WEXITSTATUS(status));
-    stop_others(o, d->at);
+        snprintf(t.what, sizeof t.what, "the run ends with exit code %d", WEXITSTATUS(status));
+    d->sums.runs++;
+    atomic_fetch_add(&d->done, 1);
+    note_failure(o, d, &t);
+}
+
+static desk *desk_of(office *o, uint32_t jobs, pid_t worker)
+{
+    for (uint32_t i = 0; i < jobs; i++)
+        if (o->desks[i].worker == worker)
+            return &o->desks[i];
+    return NULL;
+}
+
+static void end_workers(const office *o, uint32_t jobs)
+{
+    for (uint32_t i = 0; i < jobs; i++)
+        if (o->desks[i].worker > 0)
+            kill(o->desks[i].worker, SIGKILL);
+}
+
+/* Whether one more is there to be waited for. */
+static bool worker_gone(office *o, desk *d, int status)
+{
+    d->worker = 0;
+    if (status == 0)
+        return false;
+    worker_died(o, d, status);
+    if (!o->keep_going || interrupted)
+        return false;
+    d->worker = hire(o, d);
+    return d->worker > 0;
 }
 
 static void wait_for_workers(office *o, uint32_t jobs, uint64_t runs, double start)
 {
     bool terminal = isatty(STDERR_FILENO);
     bool shown = false;
-    bool told = false;
     for (uint32_t left = jobs; left > 0;) {
         int status;
         pid_t gone = waitpid(-1, &status, WNOHANG);
         if (gone < 0 && errno != EINTR)
             break;
-        for (uint32_t i = 0; gone > 0 && i < jobs; i++)
-            if (o->desks[i].worker == gone) {
-                o->desks[i].worker = 0;
-                left--;
-                if (status != 0)
-                    worker_died(o, &o->desks[i], status);
-            }
+        desk *d = gone > 0 ? desk_of(o, jobs, gone) : NULL;
+        if (d != NULL && !worker_gone(o, d, status))
+            left--;
         if (gone > 0)
             continue;
-        for (uint32_t i = 0; interrupted && !told && i < jobs; i++)
-            if (o->desks[i].worker > 0)
-                kill(o->desks[i].worker, SIGKILL);
-        told = interrupted;
+        if (interrupted)
+            end_workers(o, jobs);
         double seconds = seconds_now() - start;
         if (terminal && seconds > 2) {
             show(o, jobs, runs, seconds);
@@ -208,32 +253,36 @@ static void wait_for_workers(office *o, uint32_t jobs, uint64_t runs, double sta
         fputs("\r\033[K", stderr);
 }
 
-static runs_result gather(const office *o, uint32_t jobs, uint64_t seed)
+static runs_result gather(const office *o, uint32_t jobs)
 {
     runs_result r = {0};
-    uint64_t lowest = UINT64_MAX;
     for (uint32_t i = 0; i < jobs; i++) {
         const desk *d = &o->desks[i];
         add_sums(&r.sums, &d->sums);
-        if (!d->broken || d->broken_at >= lowest)
-            continue;
-        lowest = d->broken_at;
-        r.broken = true;
-        r.seed = seed + lowest;
-        r.trouble = d->trouble;
+        for (uint32_t k = 0; k < d->broken; k++) {
+            failure f = d->failures[k];
+            f.seed += o->seed;
+            add_failure(r.failures, &r.broken, &f);
+        }
     }
+    for (uint32_t i = 1; i < r.broken; i++)
+        if (r.failures[i].seed < r.failures[0].seed) {
+            failure first = r.failures[i];
+            r.failures[i] = r.failures[0];
+            r.failures[0] = first;
+        }
     return r;
 }
 
-runs_result runs_all(const wishes *w, uint64_t seed, uint64_t runs, uint32_t jobs)
+runs_result runs_all(const wishes *w, uint64_t seed, uint64_t runs, uint32_t jobs, bool keep_going)
 {
     double start = seconds_now();
     office *o = mmap(NULL, sizeof *o, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    runs_result failed = {.broken = true};
-    if (o == MAP_FAILED) {
-        snprintf(failed.trouble.what, sizeof failed.trouble.what, "no memory to share");
-        return failed;
-    }
+    if (o == MAP_FAILED)
+        return (runs_result){.interrupted = true};
+    o->wishes = w;
+    o->seed = seed;
+    o->keep_going = keep_going;
     jobs = jobs > MOST_JOBS ? MOST_JOBS : jobs;
     atomic_store(&o->end, runs);
     struct sigaction catch = {.sa_handler = on_interrupt};
@@ -243,7 +292,7 @@ runs_result runs_all(const wishes *w, uint64_t seed, uint64_t runs, uint32_t job
     uint32_t hired = 0;
     while (hired < jobs && !interrupted) {
         desk *d = &o->desks[hired];
-        d->worker = hire(o, d, w, seed);
+        d->worker = hire(o, d);
         if (d->worker < 0)
             break;
         hired++;
@@ -251,7 +300,7 @@ runs_result runs_all(const wishes *w, uint64_t seed, uint64_t runs, uint32_t job
     wait_for_workers(o, hired, runs, start);
     sigaction(SIGINT, &before[0], NULL);
     sigaction(SIGTERM, &before[1], NULL);
-    runs_result r = gather(o, hired, seed);
+    runs_result r = gather(o, hired);
     r.interrupted = interrupted || hired == 0;
     r.seconds = seconds_now() - start;
     munmap(o, sizeof *o);

@@ -10,16 +10,26 @@ typedef struct sums {
     uint64_t longest_wait, longest_settling, most_epochs;
 } sums;
 
+enum { MOST_FAILURES = 24 };
+
+/* A property that was broken, how often, and the run with the lowest seed of these. */
+typedef struct failure {
+    uint64_t count;
+    uint64_t seed;
+    trouble trouble;
+} failure;
+
 typedef struct runs_result {
     sums sums;
     double seconds;
     bool interrupted;
-    bool broken;
-    uint64_t seed; /* of the first run that broke something: the lowest of all */
-    trouble trouble;
+    uint32_t broken; /* properties: the one with the lowest seed comes first */
+    failure failures[MOST_FAILURES];
 } runs_result;
 
-/* From this seed on. */
-runs_result runs_all(const wishes *w, uint64_t seed, uint64_t runs, uint32_t jobs);
+/*
+ * From this seed on, until one breaks something; or, to keep going, all of them.
+ */
+runs_result runs_all(const wishes *w, uint64_t seed, uint64_t runs, uint32_t jobs, bool keep_going);
 
 #endif

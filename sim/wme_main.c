@@ -18,7 +18,7 @@ typedef struct wish {
     uint64_t seed, runs;
     uint32_t jobs;
     uint64_t from, to; /* us */
-    bool seeded, replay, print_plan, as_json, help;
+    bool seeded, keep_going, replay, print_plan, as_json, help;
 } wish;
 
 static void help(void)
@@ -38,6 +38,7 @@ static void help(void)
         "  -r, --runs N         how many runs (%d)\n"
         "  -s, --seed N         from this seed on (1); without --runs, this one alone\n"
         "  -j, --jobs N         on so many processors (all)\n"
+        "  -k, --keep-going     do not stop at the first that fails; count them\n"
         "      --fail-if-epoch N  takes it for a failure that a node reaches epoch N\n"
         "\n"
         "      --replay         tell the run of the seed, a line for each event and action\n"
@@ -67,6 +68,7 @@ static const struct option options[] = {
     {"from", required_argument, NULL, FROM},
     {"to", required_argument, NULL, TO},
     {"print-plan", no_argument, NULL, PRINT_PLAN},
+    {"keep-going", no_argument, NULL, 'k'},
     {"json", no_argument, NULL, JSON},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -145,6 +147,9 @@ static int parse_into(wish *w, int option, const char *value)
     case PRINT_PLAN:
         w->print_plan = true;
         break;
+    case 'k':
+        w->keep_going = true;
+        break;
     case JSON:
         w->as_json = true;
         break;
@@ -180,7 +185,7 @@ static int read_plan(wish *w)
 static int parse(wish *w, int argc, char **argv)
 {
     opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":n:l:r:s:j:h", options, NULL)) != -1;) {
+    for (int option; (option = getopt_long(argc, argv, ":n:l:r:s:j:kh", options, NULL)) != -1;) {
         if (option == ':' || option == '?')
             return usage_error(option == ':' ? "'%s' wants a value" : "'%s' is no option",
                                argv[optind - 1]);
@@ -216,9 +221,9 @@ static int print_plan(const wish *w)
 static int run_many(const wish *w)
 {
     uint64_t runs = w->runs != 0 ? w->runs : w->seeded ? 1 : DEFAULT_RUNS;
-    runs_result r = runs_all(&w->wishes, w->seed, runs, w->jobs);
+    runs_result r = runs_all(&w->wishes, w->seed, runs, w->jobs, w->keep_going);
     (w->as_json ? report_runs_json : report_runs)(&r, &w->wishes, stdout);
-    return r.broken ? EXIT_BROKEN : r.interrupted ? EXIT_INTERRUPTED : EXIT_FINE;
+    return r.broken > 0 ? EXIT_BROKEN : r.interrupted ? EXIT_INTERRUPTED : EXIT_FINE;
 }
 
 int wme_main(int argc, char **argv)

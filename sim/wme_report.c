@@ -55,12 +55,16 @@ void report_runs(const runs_result *r, const wishes *w, FILE *out)
     fprintf(out, "  longest wait %.0f ms, longest settling %.0f ms, highest epoch %llu\n",
             (double)s->longest_wait / 1000, (double)s->longest_settling / 1000,
             (number)s->most_epochs);
-    if (!r->broken)
-        return;
-    settings of = run_settings(w, r->seed);
-    run_command(&of, w, r->seed, command);
-    fprintf(out, "BROKEN: %s: %s\n  seed %llu, at %.3f ms\n  %s --replay\n", r->trouble.property,
-            r->trouble.what, (number)r->seed, (double)r->trouble.at / 1000, command);
+    for (uint32_t i = 0; i < r->broken; i++) {
+        const failure *f = &r->failures[i];
+        settings of = run_settings(w, f->seed);
+        run_command(&of, w, f->seed, command);
+        fprintf(out,
+                "BROKEN: %s: %s\n  in %llu runs, the first with seed %llu, at %.3f ms\n"
+                "  %s --replay\n",
+                f->trouble.property, f->trouble.what, (number)f->count, (number)f->seed,
+                (double)f->trouble.at / 1000, command);
+    }
 }
 
 void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
@@ -88,17 +92,21 @@ void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
     json_integer(&j, "longest_settling_us", s->longest_settling);
     json_integer(&j, "highest_epoch", s->most_epochs);
     json_real(&j, "virtual_seconds", (double)s->virtual_us * 1e-6);
-    if (r->broken) {
+    json_open(&j, "broken", '[');
+    for (uint32_t i = 0; i < r->broken; i++) {
+        const failure *f = &r->failures[i];
         char command[512];
-        settings of = run_settings(w, r->seed);
-        run_command(&of, w, r->seed, command);
-        json_string(&j, "broken", r->trouble.property);
-        json_string(&j, "what", r->trouble.what);
-        json_integer(&j, "seed", r->seed);
+        settings of = run_settings(w, f->seed);
+        run_command(&of, w, f->seed, command);
+        json_open(&j, NULL, '{');
+        json_string(&j, "property", f->trouble.property);
+        json_string(&j, "what", f->trouble.what);
+        json_integer(&j, "runs", f->count);
+        json_integer(&j, "seed", f->seed);
         json_string(&j, "command", command);
-    } else {
-        json_null(&j, "broken");
+        json_close(&j, '}');
     }
+    json_close(&j, ']');
     json_real(&j, "seconds", r->seconds);
     json_real(&j, "runs_per_second", per_second(r));
     json_close(&j, '}');
