@@ -1,6 +1,7 @@
 /*
- * Carries out what the shipped code wants done, one action after another, and tells the histories.
- * A crash may come before any of them.
+ * Carries out what the shipped code wants done, as a node does: first what changes the resource,
+ * then the disk if it is to change, then all that others see, one action after another. A crash may
+ * come before any of them. Tells the histories.
  */
 #include "cluster.h"
 
@@ -111,7 +112,8 @@ static void persist(cluster *c, place *at)
     c->tally.persists++;
 }
 
-static void execute(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
+/* Returns the result. */
+static uint64_t execute(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
     resource *r = &c->machines[node].places[lock].resource;
     uint64_t key = op_key(a->op);
@@ -126,8 +128,7 @@ static void execute(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
         history_execute(c->histories[lock], node, a->number, key, r->digest, c->now);
         history_state(c->histories[lock], node, r->count, r->digest, c->now);
     }
-    if (a->user != NULL)
-        person_outcome(c, (person *)a->user, key, r->digest);
+    return r->digest;
 }
 
 static void install(cluster *c, uint8_t node, uint8_t lock)
@@ -152,7 +153,17 @@ static void recall(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
         person_outcome(c, (person *)a->user, op_key(a->op), r->result[a->op->origin]);
 }
 
-static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
+/* The three turns of a step: which one is an action done in?. */
+typedef enum turn { RESOURCE, DISK, WORLD, TURNS } turn;
+
+static turn turn_of(const wme_action *a)
+{
+    if (a->verb == WME_EXECUTE || a->verb == WME_INSTALL)
+        return RESOURCE;
+    return a->verb == WME_PERSIST ? DISK : WORLD;
+}
+
+static void tell_action(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
     if (a->verb != WME_SEND)
         cluster_tell(c, (note){.kind = NOTE_ACTION,
@@ -160,6 +171,12 @@ static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_acti
                                .lock = lock,
                                .person = a->user != NULL ? ((person *)a->user)->number : 0,
                                .action = a});
+}
+
+static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a,
+                          uint64_t *result)
+{
+    tell_action(c, node, lock, a);
     switch (a->verb) {
     case WME_SEND:
         send(c, node, lock, a);
@@ -168,7 +185,7 @@ static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_acti
         persist(c, &c->machines[node].places[lock]);
         break;
     case WME_EXECUTE:
-        execute(c, node, lock, a);
+        *result = execute(c, node, lock, a);
         break;
     case WME_INSTALL:
         install(c, node, lock);
@@ -223,17 +240,39 @@ static void look_for_trouble(cluster *c, uint8_t node, uint8_t lock)
         cluster_wrong(c, history_property_name(v->broken), "lock %u: %s", lock, v->what);
 }
 
+/* False if the node crashes before it gets to that. */
+static bool survives(cluster *c, uint8_t node)
+{
+    machine *m = &c->machines[node];
+    if (m->armed && m->actions-- <= 0)
+        machine_crash(c, node);
+    return m->runs;
+}
+
+static void carry_out_turn(cluster *c, uint8_t node, uint8_t lock, turn now,
+                           uint64_t results[WME_MOST_ACTIONS])
+{
+    for (uint32_t i = 0; i < c->out.count && c->machines[node].runs; i++) {
+        const wme_action *a = &c->out.actions[i];
+        bool outcome = a->verb == WME_EXECUTE && a->user != NULL && now == WORLD;
+        if ((turn_of(a) != now && !outcome) || !survives(c, node))
+            continue;
+        c->tally.actions++;
+        if (outcome)
+            person_outcome(c, (person *)a->user, op_key(a->op), results[i]);
+        else
+            carry_out_one(c, node, lock, a, &results[i]);
+        if (now == DISK)
+            break; /* once is enough */
+    }
+}
+
 void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
-    for (uint32_t i = 0; i < c->out.count; i++) {
-        if (m->armed && m->actions-- <= 0) {
-            machine_crash(c, node);
-            break;
-        }
-        c->tally.actions++;
-        carry_out_one(c, node, lock, &c->out.actions[i]);
-    }
+    uint64_t results[WME_MOST_ACTIONS];
+    for (turn now = RESOURCE; now < TURNS && m->runs; now++)
+        carry_out_turn(c, node, lock, now, results);
     wme_out_clear(&c->out);
     if (!m->runs)
         return;
