@@ -153,14 +153,9 @@ static void recall(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
         person_outcome(c, (person *)a->user, op_key(a->op), r->result[a->op->origin]);
 }
 
-/* The three turns of a step: which one is an action done in?. */
-typedef enum turn { RESOURCE, DISK, WORLD, TURNS } turn;
-
-static turn turn_of(const wme_action *a)
+static bool changes_resource(const wme_action *a)
 {
-    if (a->verb == WME_EXECUTE || a->verb == WME_INSTALL)
-        return RESOURCE;
-    return a->verb == WME_PERSIST ? DISK : WORLD;
+    return a->verb == WME_EXECUTE || a->verb == WME_INSTALL;
 }
 
 static void tell_action(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
@@ -176,6 +171,7 @@ static void tell_action(cluster *c, uint8_t node, uint8_t lock, const wme_action
 static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a,
                           uint64_t *result)
 {
+    c->tally.actions++;
     tell_action(c, node, lock, a);
     switch (a->verb) {
     case WME_SEND:
@@ -249,21 +245,35 @@ static bool survives(cluster *c, uint8_t node)
     return m->runs;
 }
 
-static void carry_out_turn(cluster *c, uint8_t node, uint8_t lock, turn now,
-                           uint64_t results[WME_MOST_ACTIONS])
+/* What the step changes here: all of it, or nothing if the node crashes. */
+static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
+{
+    const wme_action *persist_all = NULL;
+    if (c->out.count == 0 || !survives(c, node))
+        return;
+    for (uint32_t i = 0; i < c->out.count; i++) {
+        const wme_action *a = &c->out.actions[i];
+        if (a->verb == WME_PERSIST)
+            persist_all = a;
+        else if (changes_resource(a))
+            carry_out_one(c, node, lock, a, &results[i]);
+    }
+    if (persist_all != NULL)
+        carry_out_one(c, node, lock, persist_all, NULL);
+}
+
+/* What others see of it: as much as is done before the node crashes. */
+static void show(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
 {
     for (uint32_t i = 0; i < c->out.count && c->machines[node].runs; i++) {
         const wme_action *a = &c->out.actions[i];
-        bool outcome = a->verb == WME_EXECUTE && a->user != NULL && now == WORLD;
-        if ((turn_of(a) != now && !outcome) || !survives(c, node))
+        bool outcome = a->verb == WME_EXECUTE && a->user != NULL;
+        if (a->verb == WME_PERSIST || (changes_resource(a) && !outcome) || !survives(c, node))
             continue;
-        c->tally.actions++;
         if (outcome)
             person_outcome(c, (person *)a->user, op_key(a->op), results[i]);
         else
-            carry_out_one(c, node, lock, a, &results[i]);
-        if (now == DISK)
-            break; /* once is enough */
+            carry_out_one(c, node, lock, a, NULL);
     }
 }
 
@@ -271,8 +281,8 @@ void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
     uint64_t results[WME_MOST_ACTIONS];
-    for (turn now = RESOURCE; now < TURNS && m->runs; now++)
-        carry_out_turn(c, node, lock, now, results);
+    change(c, node, lock, results);
+    show(c, node, lock, results);
     wme_out_clear(&c->out);
     if (!m->runs)
         return;
