@@ -89,16 +89,6 @@ void wme_accept_invoke(step s, wme_op *op)
     wme_out_persist(s.out);
 }
 
-static void send_invoke(step s, uint16_t to)
-{
-    wme_message m = {.kind = WME_INVOKE,
-                     .epoch = s.stub->now.epoch,
-                     .sn = s.stub->now.sn,
-                     .stable = wme_stable(s.stub, s.node),
-                     .op = s.stub->now.last};
-    wme_out_send(s.out, to, &m);
-}
-
 void wme_invoke(step s)
 {
     wme_stub *stub = s.stub;
@@ -107,7 +97,12 @@ void wme_invoke(step s)
     if (op->id == 0)
         op->id = wme_op_id(stub->now.epoch, stub->now.sn + 1);
     wme_accept_invoke(s, op);
-    send_invoke(s, wme_others(s.node));
+    wme_message m = {.kind = WME_INVOKE,
+                     .epoch = stub->now.epoch,
+                     .sn = stub->now.sn,
+                     .stable = wme_stable(stub, s.node),
+                     .op = op};
+    wme_out_send(s.out, wme_others(s.node), &m);
     commit_if_acknowledged(s);
 }
 
@@ -140,7 +135,9 @@ static void receive_ack(step s, uint8_t from, const wme_message *m)
 
 /* ---- the token ---- */
 
-/* Errata 23, 24: what is granted may be an older request than the one that is waited for, or none. */
+/*
+ * Errata 23, 24: what is granted may be an older request than the one that is waited for, or none.
+ */
 static void accept_granted(step s, uint8_t to, uint64_t request, uint64_t entry)
 {
     wme_stub *stub = s.stub;
@@ -200,12 +197,8 @@ void wme_accept(step s, uint8_t from, const wme_early *m)
         receive_request(s, from, m->request);
         return;
     }
-    if (m->sn <= stub->now.sn) {
-        /* The owner repeats it because it has not heard the answer. */
-        if (m->kind == WME_INVOKE && m->sn == stub->now.sn && from == stub->now.owner)
-            wme_acknowledge(s, false);
+    if (m->sn <= stub->now.sn)
         return;
-    }
     if (from != stub->now.owner || from == s.node->me) {
         s.node->refused[WME_NOT_THE_OWNER]++;
         return;
@@ -274,13 +267,9 @@ void wme_tick(wme_stub *stub, wme_node *node, wme_out *out)
         wme_message m = {.kind = WME_REQUEST, .epoch = stub->now.epoch, .request = stub->request};
         wme_out_send(out, wme_others(node), &m);
     }
-    if (wme_is_open(stub)) {
-        if (stub->now.owner == node->me)
-            send_invoke(s, wme_others(node) & (uint16_t)~stub->acks);
-        else
-            wme_acknowledge(s, true);
-    }
-    wme_send_sync(s, wme_others(node));
+    if (wme_is_open(stub))
+        wme_acknowledge(s, true);
+    wme_send_sync(s, wme_others(node)); /* who has missed an INVOKE gets it by this */
 }
 
 void wme_start(wme_stub *stub, const wme_node *node, uint8_t first_owner)
