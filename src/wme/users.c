@@ -53,12 +53,15 @@ void wme_serve(step s)
 {
     wme_stub *stub = s.stub;
     /* It asks for the token, but was granted an older request: others may have asked before. */
-    bool asks = stub->state == WME_REQUESTING && stub->now.granted[s.node->me] < stub->request;
+    bool asks = stub->state == WME_REQUESTING && stub->first != NULL &&
+                stub->now.granted[s.node->me] < stub->request;
     uint8_t next;
     assert(stub->now.owner == s.node->me && !stub->blocked && stub->inside == NULL);
+    if (!asks)
+        stub->state = WME_TOKEN_HELD; /* what it asked for it has, whoever is served now */
     while (!stub->suspended && wme_queue_head(&stub->now, &next)) {
         if (next == s.node->me) {
-            if (asks && stub->first != NULL) {
+            if (asks) {
                 wme_grant(s, next, stub->now.asked[next]);
                 return;
             }
@@ -71,10 +74,9 @@ void wme_serve(step s)
             break;
         }
     }
+    stub->state = WME_TOKEN_HELD;
     if (stub->first != NULL && !stub->suspended)
         let_in(s);
-    else
-        stub->state = WME_TOKEN_HELD;
 }
 
 void wme_ask(step s)
