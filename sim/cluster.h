@@ -24,9 +24,9 @@ enum {
     MOST_PEOPLE = 3, /* at one node, for one lock */
     MS = 1000,
     TICK = 40 * MS,
-    BEAT = 50 * MS,
-    FIRST_TIMEOUT = 180 * MS,
-    MOST_TIMEOUT = 700 * MS,
+    BEAT = 40 * MS,
+    FIRST_TIMEOUT = 130 * MS,
+    MOST_TIMEOUT = 600 * MS,
     SLOWEST = 500 * MS, /* a message that is not lost */
 };
 

@@ -169,7 +169,7 @@ static void think(cluster *c, person *p)
 {
     p->mood = THINKING;
     /* Now and then for so long that a false suspicion finds it inside. */
-    act_in(c, p, one_in(c, 12) ? about(c, 40 * THINK) : about(c, THINK));
+    act_in(c, p, one_in(c, 6) ? about(c, 40 * THINK) : about(c, THINK));
 }
 
 static void expect_mood(cluster *c, const person *p, mood expected, const char *told)

@@ -15,16 +15,17 @@ static const struct grammar {
     const char *amount; /* the word before it; "" for none before, NULL for no amount */
     int32_t least, most;
     bool for_ever;
+    uint8_t weight; /* how often it is drawn, beside the others */
 } grammars[FAULT_KINDS] = {
-    [FAULT_CRASH] = {"crash", FEW_NODES, "after", 0, 1000, true},
-    [FAULT_LATE] = {"late", FEW_NODES, NULL, 0, 0, false},
-    [FAULT_PAUSE] = {"pause", FEW_NODES, NULL, 0, 0, false},
-    [FAULT_DRIFT] = {"drift", FEW_NODES, "by", -50, 100, true},
-    [FAULT_CUT] = {"cut", TWO_SIDES, NULL, 0, 0, false},
-    [FAULT_SPLIT] = {"split", MANY_NODES, NULL, 0, 0, false},
-    [FAULT_LOSE] = {"lose", 0, "", 1, 100, false},
-    [FAULT_DUPLICATE] = {"duplicate", 0, "", 1, 100, false},
-    [FAULT_SLOW] = {"slow", 0, "", 1, 1000, false},
+    [FAULT_CRASH] = {"crash", FEW_NODES, "after", 0, 1000, true, 4},
+    [FAULT_LATE] = {"late", FEW_NODES, NULL, 0, 0, false, 1},
+    [FAULT_PAUSE] = {"pause", FEW_NODES, NULL, 0, 0, false, 3},
+    [FAULT_DRIFT] = {"drift", FEW_NODES, "by", -50, 100, true, 1},
+    [FAULT_CUT] = {"cut", TWO_SIDES, NULL, 0, 0, false, 2},
+    [FAULT_SPLIT] = {"split", MANY_NODES, NULL, 0, 0, false, 3},
+    [FAULT_LOSE] = {"lose", 0, "", 1, 100, false, 1},
+    [FAULT_DUPLICATE] = {"duplicate", 0, "", 1, 100, false, 1},
+    [FAULT_SLOW] = {"slow", 0, "", 1, 1000, false, 2},
 };
 
 const char *fault_name(fault_kind kind)
@@ -141,6 +142,21 @@ static fault draw_fault(fault_kind kind, uint32_t nodes, uint32_t horizon, uint6
     return f;
 }
 
+static fault_kind draw_kind(int some, uint64_t *chance)
+{
+    uint32_t all = 0;
+    for (fault_kind k = 0; k < FAULT_KINDS; k++)
+        all += some >> k & 1 ? grammars[k].weight : 0;
+    uint32_t at = (uint32_t)(draw(chance) % all);
+    fault_kind kind = 0;
+    for (;; kind++) {
+        uint32_t weight = some >> kind & 1 ? grammars[kind].weight : 0;
+        if (at < weight)
+            return kind;
+        at -= weight;
+    }
+}
+
 void plan_draw(plan *p, int faults, uint32_t nodes, uint32_t horizon, uint64_t *chance)
 {
     p->count = 0;
@@ -148,11 +164,9 @@ void plan_draw(plan *p, int faults, uint32_t nodes, uint32_t horizon, uint64_t *
     int some = faults & (int)draw(chance);
     if (some == 0)
         some = faults;
-    uint32_t wanted = some == 0 ? 0 : from_to(chance, 1, 12);
+    uint32_t wanted = some == 0 ? 0 : from_to(chance, 1, 16);
     while (p->count < wanted) {
-        fault_kind kind = (fault_kind)(draw(chance) % FAULT_KINDS);
-        if (!(some >> kind & 1))
-            continue;
+        fault_kind kind = draw_kind(some, chance);
         if (kind == FAULT_CRASH && draw(chance) % 4 == 0)
             add_crashes(p, nodes, horizon, chance);
         else

@@ -1,221 +1,16 @@
-/* `baton-sim wme`: the command line. */
+/* `baton-sim wme`: does what it is asked for. */
 #include "main.h"
-
-#include "../check/chance.h"
-#include "../src/cli/number.h"
+#include "minimize.h"
+#include "svg.h"
+#include "wme_options.h"
 #include "wme_report.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { DEFAULT_RUNS = 1000, MOST_MS = 1000000 };
-
-typedef struct wish {
-    wishes wishes;
-    plan plan;
-    uint64_t seed, runs;
-    uint32_t jobs;
-    uint64_t from, to; /* us */
-    bool seeded, keep_going, replay, print_plan, as_json, help;
-} wish;
-
-static void help(void)
+static bool is_broken(const trouble *t)
 {
-    printf(
-        "Usage: baton-sim wme [OPTION...]\n"
-        "Runs the replicas of weak mutual exclusion that ship in a virtual cluster in which all\n"
-        "goes wrong that can, and judges what their users see. One seed is one run.\n"
-        "\n"
-        "  -n, --nodes N        nodes (3 or 5, as the seed says; up to %d)\n"
-        "      --ack WHO        acknowledge operations to all (WME-1) or to the owner (WME-2)\n"
-        "  -l, --locks N        locks (1 to %d, as the seed says)\n"
-        "      --faults LIST    all, none, or some of: crash,late,pause,drift,cut,split,lose,\n"
-        "                       duplicate,slow (all)\n"
-        "      --plan FILE      instead: the faults of this plan\n"
-        "\n"
-        "  -r, --runs N         how many runs (%d)\n"
-        "  -s, --seed N         from this seed on (1); without --runs, this one alone\n"
-        "  -j, --jobs N         on so many processors (all)\n"
-        "  -k, --keep-going     do not stop at the first that fails; count them\n"
-        "      --fail-if-epoch N  takes it for a failure that a node reaches epoch N\n"
-        "\n"
-        "      --replay         tell the run of the seed, a line for each event and action\n"
-        "      --from MS, --to MS  only this part of it\n"
-        "      --print-plan     print the fault plan of the seed\n"
-        "\n"
-        "      --json           results as JSON\n"
-        "  -h, --help           this help\n"
-        "\n"
-        "Exit codes: 0 nothing wrong, 1 a promise is broken, 64 wrong usage, 130 interrupted.\n",
-        WME_MOST_NODES, MOST_LOCKS, DEFAULT_RUNS);
-}
-
-enum { ACK = 256, FAULTS, PLAN, FAIL_EPOCH, REPLAY, FROM, TO, PRINT_PLAN, JSON };
-
-static const struct option options[] = {
-    {"nodes", required_argument, NULL, 'n'},
-    {"ack", required_argument, NULL, ACK},
-    {"locks", required_argument, NULL, 'l'},
-    {"faults", required_argument, NULL, FAULTS},
-    {"plan", required_argument, NULL, PLAN},
-    {"runs", required_argument, NULL, 'r'},
-    {"seed", required_argument, NULL, 's'},
-    {"jobs", required_argument, NULL, 'j'},
-    {"fail-if-epoch", required_argument, NULL, FAIL_EPOCH},
-    {"replay", no_argument, NULL, REPLAY},
-    {"from", required_argument, NULL, FROM},
-    {"to", required_argument, NULL, TO},
-    {"print-plan", no_argument, NULL, PRINT_PLAN},
-    {"keep-going", no_argument, NULL, 'k'},
-    {"json", no_argument, NULL, JSON},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-static void take_number(wish *w, int option, uint64_t number)
-{
-    switch (option) {
-    case 'n':
-        w->wishes.nodes = (uint8_t)number;
-        break;
-    case 'l':
-        w->wishes.locks = (uint8_t)number;
-        break;
-    case 'r':
-        w->runs = number;
-        break;
-    case 's':
-        w->seed = number;
-        w->seeded = true;
-        break;
-    case 'j':
-        w->jobs = (uint32_t)number;
-        break;
-    case FAIL_EPOCH:
-        w->wishes.fail_epoch = number;
-        break;
-    case FROM:
-        w->from = number * MS;
-        break;
-    default:
-        w->to = number * MS;
-    }
-}
-
-static int parse_into(wish *w, int option, const char *value)
-{
-    static const struct range {
-        int option;
-        uint64_t least, most;
-    } ranges[] = {
-        {'n', 2, WME_MOST_NODES}, {'l', 1, MOST_LOCKS}, {'r', 1, UINT32_MAX},
-        {'s', 0, UINT64_MAX / 4}, {'j', 1, 256},        {FAIL_EPOCH, 1, WME_MOST_EPOCH},
-        {FROM, 0, MOST_MS},       {TO, 0, MOST_MS},
-    };
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
-        uint64_t number;
-        if (ranges[i].option != option)
-            continue;
-        if (parse_number(value, ranges[i].least, ranges[i].most, &number)) {
-            take_number(w, option, number);
-            return EXIT_FINE;
-        }
-        char complaint[96];
-        snprintf(complaint, sizeof complaint, "'%%s' is no number from %llu to %llu here",
-                 (unsigned long long)ranges[i].least, (unsigned long long)ranges[i].most);
-        return usage_error(complaint, value);
-    }
-    switch (option) {
-    case ACK:
-        w->wishes.ack = value;
-        if (strcmp(value, "all") != 0 && strcmp(value, "owner") != 0)
-            return usage_error("'%s' is neither 'all' nor 'owner'", value);
-        break;
-    case FAULTS:
-        w->wishes.faults = faults_parse(value);
-        if (w->wishes.faults < 0)
-            return usage_error("'%s' is no list of faults", value);
-        break;
-    case PLAN:
-        w->wishes.plan_file = value;
-        break;
-    case REPLAY:
-        w->replay = true;
-        break;
-    case PRINT_PLAN:
-        w->print_plan = true;
-        break;
-    case 'k':
-        w->keep_going = true;
-        break;
-    case JSON:
-        w->as_json = true;
-        break;
-    default:
-        w->help = true;
-    }
-    return EXIT_FINE;
-}
-
-/* How many nodes a plan may speak of depends on the seed, if nobody has said it. */
-static int read_plan(wish *w)
-{
-    const char *name = w->wishes.plan_file;
-    char complaint[160];
-    if (name == NULL)
-        return EXIT_FINE;
-    FILE *from = strcmp(name, "-") == 0 ? stdin : fopen(name, "r");
-    if (from == NULL) {
-        fprintf(stderr, "baton-sim: cannot read the plan '%s': %s\n", name, strerror(errno));
-        return EXIT_USAGE;
-    }
-    if (w->wishes.nodes == 0)
-        w->wishes.nodes = 3;
-    const char *wrong = plan_read(&w->plan, from, w->wishes.nodes, complaint);
-    if (from != stdin)
-        fclose(from);
-    if (wrong != NULL)
-        return usage_error("%s", wrong);
-    w->wishes.plan = &w->plan;
-    return EXIT_FINE;
-}
-
-static int parse(wish *w, int argc, char **argv)
-{
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":n:l:r:s:j:kh", options, NULL)) != -1;) {
-        if (option == ':' || option == '?')
-            return usage_error(option == ':' ? "'%s' wants a value" : "'%s' is no option",
-                               argv[optind - 1]);
-        int error = parse_into(w, option, optarg);
-        if (error != EXIT_FINE || w->help)
-            return error;
-    }
-    if (optind < argc)
-        return usage_error("unexpected '%s'", argv[optind]);
-    return read_plan(w);
-}
-
-/* ---- what is wished ---- */
-
-static int replay(const wish *w)
-{
-    settings s = run_settings(&w->wishes, w->seed);
-    report_settings(&s, w->seed, stdout);
-    trace t = trace_start(stdout, w->from, w->to);
-    setvbuf(stdout, NULL, _IOLBF, 0); /* all is there when an assertion ends it */
-    run_result r = run(&s, &t.teller);
-    report_run(&r, stdout);
-    return r.trouble.property[0] != '\0' ? EXIT_BROKEN : EXIT_FINE;
-}
-
-static int print_plan(const wish *w)
-{
-    settings s = run_settings(&w->wishes, w->seed);
-    plan_print(&s.plan, stdout);
-    return EXIT_FINE;
+    return t->property[0] != '\0';
 }
 
 static int run_many(const wish *w)
@@ -226,23 +21,128 @@ static int run_many(const wish *w)
     return r.broken > 0 ? EXIT_BROKEN : r.interrupted ? EXIT_INTERRUPTED : EXIT_FINE;
 }
 
+static int replay(const wish *w)
+{
+    settings s = run_settings(&w->wishes, w->seed);
+    report_settings(&s, w->seed, stdout);
+    trace t = trace_start(stdout, w->from, w->to);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* all is there when an assertion ends it */
+    run_result r = run(&s, &t.teller);
+    report_run(&r, stdout);
+    return is_broken(&r.trouble) ? EXIT_BROKEN : EXIT_FINE;
+}
+
+static int draw(const wish *w)
+{
+    settings s = run_settings(&w->wishes, w->seed);
+    FILE *out = fopen(w->svg_file, "w");
+    if (out == NULL) {
+        fprintf(stderr, "baton-sim: cannot write '%s': %s\n", w->svg_file, strerror(errno));
+        return EXIT_IO;
+    }
+    picture *p = picture_new(s.nodes, w->from, w->to);
+    run_result r = run(&s, picture_teller(p));
+    char title[512];
+    run_command(&s, &w->wishes, w->seed, title);
+    bool written = picture_write(p, title, r.tally.end, out);
+    written = fclose(out) == 0 && written;
+    picture_free(p);
+    if (!written) {
+        fprintf(stderr, "baton-sim: cannot write '%s'\n", w->svg_file);
+        return EXIT_IO;
+    }
+    report_run(&r, stdout);
+    return is_broken(&r.trouble) ? EXIT_BROKEN : EXIT_FINE;
+}
+
+static int print_plan(const wish *w)
+{
+    settings s = run_settings(&w->wishes, w->seed);
+    plan_print(&s.plan, stdout);
+    return EXIT_FINE;
+}
+
+/* What it prints is a plan, with all else as comments. */
+static int make_small(const wish *w)
+{
+    minimized m = minimize(&w->wishes, w->seed);
+    settings s = run_settings(&w->wishes, w->seed);
+    wishes with_plan = w->wishes;
+    char command[512];
+    if (!is_broken(&m.trouble)) {
+        printf("# seed %llu breaks nothing\n", (unsigned long long)w->seed);
+        return EXIT_FINE;
+    }
+    with_plan.plan_file = "FILE";
+    run_command(&s, &with_plan, w->seed, command);
+    printf("# %s: %s\n# %u faults of %u, after %u runs; with this as FILE:\n# %s --replay\n",
+           m.trouble.property, m.trouble.what, m.plan.count, m.faults_before, m.runs, command);
+    plan_print(&m.plan, stdout);
+    return EXIT_BROKEN;
+}
+
+static int count(const wish *w)
+{
+    row rows[MOST_ROWS];
+    uint32_t made = 0;
+    const char *ack = w->wishes.ack;
+    for (uint8_t nodes = 3; nodes <= WME_MOST_NODES; nodes = (uint8_t)(nodes + 2)) {
+        uint8_t n = w->wishes.nodes != 0 ? w->wishes.nodes : nodes;
+        if (w->baseline) {
+            rows[made++] = (row){"consensus, all to all", n, count_baseline_all_to_all(n)};
+            rows[made++] = (row){"consensus, paxos", n, count_baseline_linear(n)};
+        } else {
+            if (ack == NULL || strcmp(ack, "all") == 0)
+                rows[made++] = (row){"WME-1", n, count_wme(n, true)};
+            if (ack == NULL || strcmp(ack, "owner") == 0)
+                rows[made++] = (row){"WME-2", n, count_wme(n, false)};
+        }
+        if (w->wishes.nodes != 0)
+            break;
+    }
+    (w->as_json ? report_counts_json : report_counts)(rows, made, stdout);
+    return EXIT_FINE;
+}
+
+static int run_million(const wish *w)
+{
+    uint8_t nodes = w->wishes.nodes != 0 ? w->wishes.nodes : 3;
+    bool ack_all = w->wishes.ack == NULL || strcmp(w->wishes.ack, "all") == 0;
+    million m = million_run(nodes, ack_all, 1000000);
+    (w->as_json ? report_million_json : report_million)(&m, stdout);
+    return m.flat ? EXIT_FINE : EXIT_BROKEN;
+}
+
 int wme_main(int argc, char **argv)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    wish w = {.wishes = {.faults = ALL_FAULTS},
-              .seed = 1,
-              .jobs = processors > 0 ? (uint32_t)processors : 1,
-              .to = UINT64_MAX};
-    int error = parse(&w, argc, argv);
-    if (error != EXIT_FINE)
-        return error;
-    if (w.help) {
-        help();
-        return finish_output(EXIT_FINE);
+    wish w;
+    int code = wish_parse(&w, argc, argv);
+    if (code != EXIT_FINE)
+        return code;
+    switch (w.kind) {
+    case WISH_RUNS:
+        code = run_many(&w);
+        break;
+    case WISH_REPLAY:
+        code = replay(&w);
+        break;
+    case WISH_SVG:
+        code = draw(&w);
+        break;
+    case WISH_PLAN:
+        code = print_plan(&w);
+        break;
+    case WISH_MINIMIZE:
+        code = make_small(&w);
+        break;
+    case WISH_COUNT:
+        code = count(&w);
+        break;
+    case WISH_MILLION:
+        code = run_million(&w);
+        break;
+    case WISH_HELP:
+        wish_help();
     }
-    if (w.print_plan)
-        return finish_output(print_plan(&w));
-    if (w.replay)
-        return finish_output(replay(&w));
-    return finish_output(run_many(&w));
+    return finish_output(code);
 }

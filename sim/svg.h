@@ -1,0 +1,18 @@
+/* A run as a space-time diagram: a lane for each node, time from left to right. */
+#ifndef BATON_SIM_SVG_H
+#define BATON_SIM_SVG_H
+
+#include "note.h"
+
+#include <stdio.h>
+
+typedef struct picture picture;
+
+/* Of this part of the run, in us. */
+picture *picture_new(uint8_t nodes, uint64_t from, uint64_t to);
+teller *picture_teller(picture *p);
+/* `end` is when the run ended. False if it could not be written. */
+bool picture_write(const picture *p, const char *title, uint64_t end, FILE *out);
+void picture_free(picture *p);
+
+#endif
