@@ -127,7 +127,8 @@ typedef struct wme_user wme_user;
 typedef enum wme_verb {
     WME_SEND,    /* `message` to each node of `to` */
     WME_PERSIST, /* nothing below leaves before the lock's durable part is safe, together with the
-                      resource as it is at this point */
+                      resource: both as they are after the step. So execute and install all that
+                      a step says, write once, and then do the rest */
     WME_EXECUTE, /* run `op`, number `number`; its result is the outcome for `user`, if not NULL */
     WME_INSTALL, /* the resource of the message just received replaces the own */
     WME_RECALL,  /* that resource has executed `op` already: answer `user` from what it remembers */
