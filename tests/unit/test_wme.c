@@ -384,5 +384,6 @@ int main(void)
     wme_errata_tests(&s);
     wme_catchup_tests(&s);
     wme_crash_tests(&s);
+    wme_refusal_tests(&s);
     return suite_run(&s, "wme");
 }
