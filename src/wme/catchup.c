@@ -258,6 +258,8 @@ void wme_receive_state(step s, uint8_t from, const wme_message *m)
     }
     if (!new_epoch && state.owner == s.node->me)
         wme_serve(s);
+    else if (!new_epoch)
+        wme_ask_again(s);
     wme_take_early(s);
     wme_watch(s);
 }
