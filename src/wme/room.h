@@ -46,6 +46,8 @@ void wme_accept(step s, uint8_t from, const wme_early *m);
 void wme_serve(step s);
 /* Asks for the token, if a user wants in. */
 void wme_ask(step s);
+/* Who asks must be in the queue, under a number that was not granted yet: erratum 22. */
+void wme_ask_again(step s);
 /* The user inside goes, as it wished. */
 void wme_depart(step s);
 void wme_tell(step s, wme_verb what, wme_user *user);

@@ -203,10 +203,12 @@ void wme_accept(step s, uint8_t from, const wme_early *m)
         s.node->refused[WME_NOT_THE_OWNER]++;
         return;
     }
-    if (m->kind == WME_GRANTED)
-        accept_granted(s, m->to, m->request, m->entry);
-    else
+    if (m->kind == WME_INVOKE)
         receive_invoke(s, m);
+    else if (m->entry < stub->now.entry) /* the fencing number never goes back */
+        s.node->refused[WME_MALFORMED]++;
+    else
+        accept_granted(s, m->to, m->request, m->entry);
 }
 
 static void receive_now(step s, uint8_t from, const wme_message *m)
