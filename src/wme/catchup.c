@@ -152,6 +152,8 @@ void wme_receive_sync(step s, uint8_t from, const wme_message *m)
     } else if (m->epoch > stub->now.epoch ||
                (m->epoch == stub->now.epoch && m->sn > stub->now.sn && !stub->blocked)) {
         wme_send_sync(s, wme_bit(from));
+    } else if (m->executed > stub->executed && m->sn == stub->now.sn && !stub->blocked) {
+        wme_commit(s); /* who has executed it has seen a majority */
     } else if (m->executed < stub->executed && m->sn == stub->now.op_sn) {
         wme_message done = {.kind = WME_DOINVOKE, .epoch = m->epoch, .sn = m->sn};
         wme_out_send(s.out, wme_bit(from), &done);

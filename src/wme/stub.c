@@ -29,8 +29,7 @@ void wme_execute_open(step s)
         wme_execute_next(s, s.stub->now.last);
 }
 
-/* The open operation is acknowledged by a majority. */
-static void commit(step s)
+void wme_commit(step s)
 {
     wme_stub *stub = s.stub;
     wme_execute_open(s);
@@ -54,7 +53,7 @@ static void commit_if_acknowledged(step s)
         wme_message m = {.kind = WME_DOINVOKE, .epoch = s.stub->now.epoch, .sn = s.stub->now.sn};
         wme_out_send(s.out, wme_others(s.node), &m);
     }
-    commit(s);
+    wme_commit(s);
 }
 
 void wme_acknowledge(step s, bool again)
@@ -190,7 +189,7 @@ void wme_accept(step s, uint8_t from, const wme_early *m)
     wme_stub *stub = s.stub;
     if (m->kind == WME_DOINVOKE) {
         if (m->sn == stub->now.sn && m->sn == stub->now.op_sn)
-            commit(s);
+            wme_commit(s);
         return;
     }
     if (m->kind == WME_REQUEST) {

@@ -115,12 +115,13 @@ static void test_loss(void **state)
     scene_try(w, 0, 0);
     scene_issue(w, 0, 0);
     scene_drop(w, ANY, ANY, ANY); /* INVOKE */
-    scene_tick(w, 0);
-    scene_deliver_every(w, WME_INVOKE, ANY, ANY);
+    scene_tick(w, 1);
+    scene_tick(w, 2);
+    scene_deliver_every(w, WME_SYNC, ANY, 0);
+    scene_deliver_every(w, WME_STATE, 0, ANY);
     scene_drop(w, ANY, ANY, ANY); /* ACK */
-    scene_tick(w, 0);
-    scene_deliver(w, WME_INVOKE, 0, 1);
-    scene_deliver(w, WME_ACK, 1, 0);
+    scene_tick(w, 1);             /* under WME-1 it has executed it, and says so */
+    scene_deliver(w, *ack_all ? WME_SYNC : WME_ACK, 1, 0);
     assert_string_equal(scene_told(w, 0, 0), "CO");
     scene_drop(w, ANY, ANY, ANY); /* DOINVOKE */
     if (!*ack_all) {              /* else both have seen two acknowledgements: 0's and their own */
