@@ -299,7 +299,7 @@ static void test_alone(void **state)
 
 /* ---- random runs ---- */
 
-enum { CHAOS = 150, QUIET = 1000, SEEDS = 4000 };
+enum { CHAOS = 150, QUIET = 1000, SEEDS = 20000 };
 
 static void any_event(void)
 {
