@@ -273,10 +273,12 @@ for manner in '' stubborn; do
     check 'continued: it was lost' ends_with 76 "$holder"
 done
 rm -f "$scratch/ready"
-start run renewed --at "$at" --lease 1 -- sh -c "echo > '$scratch/ready'; sleep 3; exit 5"
+start run renewed --at "$at" --lease 1 -- sh -c "echo > '$scratch/ready'
+    until test -e '$scratch/tried'; do sleep 0.05; done; exit 5"
 until_true test -e "$scratch/ready"
 refuse 75 'held by another' 'renewed for longer than its lease' bash -c \
     "sleep 2; exec '$baton' run renewed --at '$at' --try -- true"
+: > "$scratch/tried"
 check 'and not lost' ends_with 5 "$last"
 check 'without a lease' code 0 "$baton" run forever --at "$at" --lease 0 -- sleep 0.1
 
@@ -338,22 +340,30 @@ except OSError:
 os.waitpid(pid, 0)
 assert text.split() == [b"True", b"True"], text
 END
-check 'a terminal: who waits is told what for' python3 - "$baton" << 'END'
+check 'a terminal: who waits is told what for' python3 - "$baton" "$scratch" << 'END'
 import os, pty, sys
+baton, scratch = sys.argv[1:]
+holder = f"echo > '{scratch}/slow'; i=0; until test -e '{scratch}/told' || test $((i += 1)) -gt 600; do sleep 0.05; done"
+command = f"""'{baton}' run slow -- sh -c "$HOLDER" & until test -e '{scratch}/slow'; do sleep 0.05; done
+'{baton}' run slow -- true; wait"""
 pid, terminal = pty.fork()
 if pid == 0:
-    os.execvp("bash", ["bash", "-c", f"'{sys.argv[1]}' run slow -- sleep 4 & sleep 0.5; '{sys.argv[1]}' run slow -- true; wait"])
+    os.environ["HOLDER"] = holder
+    os.execvp("bash", ["bash", "-c", command])
 text = b""
+words = b"baton run: waiting for slow ..."
 try:
     while True:
         data = os.read(terminal, 4096)
         if not data:
             break
         text += data
+        if words in text:
+            open(f"{scratch}/told", "w").close()
 except OSError:
     pass
 os.waitpid(pid, 0)
-assert b"baton run: waiting for slow ..." in text, text
+assert words in text, text
 END
 
 # ---- nothing stays ----
