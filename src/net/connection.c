@@ -69,7 +69,7 @@ static void handle_closed(uv_handle_t *handle)
 
 static void end_session(connection *c)
 {
-    session_end(&c->session);
+    session_end(&c->session, uv_now(&c->in->uv));
     drop_notices(c->in, &c->session.roles);
     uv_close((uv_handle_t *)&c->timer, handle_closed);
 }

@@ -192,9 +192,9 @@ void registry_join(session_roles *me)
         me->first[n] = NOTHING;
 }
 
-void registry_leave(registry *r, session_roles *me)
+void registry_leave(registry *r, session_roles *me, uint64_t now)
 {
-    for_all_roles(r, me, 0, wdme_register_gone, false);
+    for_all_roles(r, me, now, wdme_register_gone, false);
 }
 
 bool registry_release(registry *r, const char *name, size_t bytes, uint64_t generation,

@@ -42,7 +42,7 @@ void registry_free(registry *r);
 
 /* A session comes; one goes, and everything it held, waited for or was to be told is over. */
 void registry_join(session_roles *me);
-void registry_leave(registry *r, session_roles *me);
+void registry_leave(registry *r, session_roles *me, uint64_t now);
 
 typedef enum registry_verdict {
     REGISTRY_DONE,   /* the session has heard the answer, or will */

@@ -53,7 +53,7 @@ void session_time(session *me, uint64_t now);
  * The connection is gone: so is everything that the session held. Notices may still be on their
  * way; the session must stay until those that were posted before now have been taken.
  */
-void session_end(session *me);
+void session_end(session *me, uint64_t now);
 void session_free(session *me);
 
 #endif

@@ -258,6 +258,8 @@ def _():
     wait_for(lambda: info(Client(server), "waiting") == 1)
     holder.close()
     assert waiter.reply() > token
+    held_for = waiter("LOCKS", "gone")[0][0][3]
+    assert held_for < PATIENCE * 1000, f"held for {held_for} ms, though it has just begun"
     wait_for(lambda: Client(server)("TRY", "gone too") > 0)
 
 
