@@ -286,7 +286,7 @@ void connection_welcome(loop *in, const newcomer *who)
         return;
     }
     c->in = in;
-    session_start(&c->session, in->service, post);
+    session_start(&c->session, in->service, &in->traffic, post);
     int error = open_socket(c, who);
     uv_timer_init(&in->uv, &c->timer);
     c->socket.handle.data = c->timer.data = c->write.data = c;

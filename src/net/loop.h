@@ -15,9 +15,6 @@ enum { CHUNK = 65536 };
 
 typedef struct connection connection;
 
-/* Counted by all loops together. */
-typedef BATON_ATOMIC(uint64_t) baton_atomic_count;
-
 /* A socket on its way to the loop that will serve it. */
 typedef struct newcomer {
     struct newcomer *next;
@@ -36,6 +33,7 @@ typedef struct loop {
     service *service;
     const serve_settings *settings;
     baton_atomic_count *connections_of_all;
+    traffic traffic;
     baton_tas box;
     notice *first_notice, *last_notice;
     newcomer *newcomers;

@@ -27,7 +27,40 @@ static void count_message(shard *s, wdme_kind kind)
     s->counts.resets += kind == WDME_RESET;
     s->counts.lost += kind == WDME_LOST;
     s->counts.stale += kind == WDME_STALE;
+    s->counts.timeouts += kind == WDME_TIMEOUT;
     s->counts.sections += kind == WDME_OK;
+}
+
+/* Loops look at their clocks at different moments: later may be a little earlier. */
+static uint64_t lapse(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+static void count_entry(event *e, const role *who)
+{
+    e->of->since = e->now;
+    if (who->waited)
+        durations_add(&e->shard->counts.waits, lapse(who->asked_at, e->now));
+}
+
+/* The section that an event finds. */
+typedef struct section {
+    bool held;
+    uint64_t generation, since;
+} section;
+
+static section section_now(const event *e)
+{
+    const record *of = e->of;
+    return (section){of->reg.holder != WDME_NOBODY, of->reg.generation, of->since};
+}
+
+/* Counts it if the event has ended it, by whatever way. */
+static void count_end(event *e, section was)
+{
+    if (was.held && e->of->reg.generation != was.generation)
+        durations_add(&e->shard->counts.holds, lapse(was.since, e->now));
 }
 
 static void speak(void *context, uint32_t to, wdme_message m)
@@ -36,7 +69,7 @@ static void speak(void *context, uint32_t to, wdme_message m)
     session_roles *who = e->shard->role[to].who;
     count_message(e->shard, m.kind);
     if (m.kind == WDME_OK)
-        e->of->since = e->now;
+        count_entry(e, &e->shard->role[to]);
     e->shard->spoken_to[e->shard->spoken++] = to;
     if (who == e->speaker) {
         who->hear(who, m, e->of->name, e->of->name_bytes);
@@ -121,6 +154,7 @@ static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const c
     }
     s->spoken_to[s->spoken++] = mine;
     registry_verdict verdict = REGISTRY_DONE;
+    section before = section_now(e);
     wdme_place b = place_of(e);
     bool waited = s->member[mine].waits;
     if (m.kind == WDME_LOCK && (waited || e->of->reg.holder == mine))
@@ -128,8 +162,14 @@ static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const c
     else if (m.kind == WDME_LOCK && e->of->reg.holder != WDME_NOBODY &&
              e->of->reg.waiting >= e->in->most_waiters)
         verdict = REGISTRY_CROWD;
-    else
+    if (verdict == REGISTRY_DONE) {
+        if (m.kind != WDME_EXIT) {
+            s->role[mine].waited = m.kind == WDME_LOCK;
+            s->role[mine].asked_at = e->now;
+        }
         wdme_register_receive(&b, mine, m);
+        count_end(e, before);
+    }
     s->counts.tries += m.kind == WDME_TRY;
     tidy_up(e);
     return verdict;
@@ -172,8 +212,10 @@ static uint32_t for_all_roles(registry *r, session_roles *me, uint64_t now,
             e.of = e.shard->role[at].of;
             held += e.of->reg.holder == at;
             e.shard->spoken_to[e.shard->spoken++] = at;
+            section before = section_now(&e);
             wdme_place b = place_of(&e);
             what(&b, at);
+            count_end(&e, before);
             tidy_up(&e);
         }
         end(&e);
@@ -206,8 +248,10 @@ bool registry_release(registry *r, const char *name, size_t bytes, uint64_t gene
     bool held =
         e.of != NULL && e.of->reg.holder != WDME_NOBODY && e.of->reg.generation == generation;
     if (held) {
+        section before = section_now(&e);
         wdme_place b = place_of(&e);
         wdme_register_lease_over(&b, e.of->reg.holder);
+        count_end(&e, before);
         tidy_up(&e);
     }
     end(&e);
@@ -244,6 +288,8 @@ static void count_lock(const registry_row *row, void *context)
     registry_counts *sum = context;
     sum->held++;
     sum->waiting += row->waiters;
+    if (row->waiters > sum->longest_queue)
+        sum->longest_queue = row->waiters;
 }
 
 registry_counts registry_count(registry *r)
@@ -260,6 +306,9 @@ registry_counts registry_count(registry *r)
         sum.resets += c->resets;
         sum.lost += c->lost;
         sum.stale += c->stale;
+        sum.timeouts += c->timeouts;
+        durations_join(&sum.holds, &c->holds);
+        durations_join(&sum.waits, &c->waits);
         end(&e);
     }
     registry_each(r, count_lock, &sum);

@@ -10,6 +10,7 @@
 #define BATON_NET_REGISTRY_H
 
 #include "../wdme/wdme.h"
+#include "durations.h"
 
 #include <stddef.h>
 
@@ -82,10 +83,14 @@ void registry_each(registry *r, void (*each)(const registry_row *row, void *cont
 typedef struct registry_counts {
     uint64_t locks; /* that take memory now */
     uint64_t held;
-    uint64_t waiting;   /* sessions, over all queues */
-    uint64_t sections;  /* so far */
-    uint64_t handed_on; /* of these, straight to the next who waited */
+    uint64_t waiting;       /* sessions, over all queues */
+    uint64_t longest_queue; /* of these, for one lock */
+    uint64_t sections;      /* so far */
+    uint64_t handed_on;     /* of these, straight to the next who waited */
     uint64_t tries, failed, resets, lost, stale;
+    uint64_t timeouts;
+    durations holds; /* from a grant to the end of its section */
+    durations waits; /* from LOCK to its grant */
 } registry_counts;
 
 registry_counts registry_count(registry *r);

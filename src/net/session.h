@@ -9,6 +9,7 @@
 #include "baton/reg.h"
 #include "registry.h"
 #include "resp.h"
+#include "traffic.h"
 
 /* What all sessions of a server share; made by the server, and not changed while it runs. */
 typedef struct service {
@@ -27,6 +28,7 @@ typedef struct service {
 typedef struct session {
     session_roles roles; /* first, so that one can be found from the other */
     service *of;
+    traffic *traffic; /* of its loop */
     resp_out out;
     char from[64]; /* where the client is, in words; set before the first command */
     uint32_t request;
@@ -41,7 +43,8 @@ typedef struct session {
 } session;
 
 /* `post` as in registry.h. */
-void session_start(session *me, service *of, void (*post)(session_roles *me, notice *n));
+void session_start(session *me, service *of, traffic *counted,
+                   void (*post)(session_roles *me, notice *n));
 /* Reads commands, as far as they are complete; returns how many bytes were used. */
 size_t session_feed(session *me, const char *bytes, size_t count, uint64_t now);
 /* A notice has arrived at the loop of the session. Frees it. */

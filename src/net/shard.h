@@ -30,6 +30,8 @@ typedef struct role {
     record *of;
     uint32_t next, previous; /* of the same session, or among the free ones */
     uint32_t next_in_bucket;
+    bool waited; /* it has asked by LOCK, */
+    uint64_t asked_at;
 } role;
 
 typedef struct shard {

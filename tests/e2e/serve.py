@@ -322,8 +322,9 @@ def _():
 @test("wrong commands get an error, and the session goes on")
 def _():
     client = Client(server)
-    for words in (["TRY"], ["TRY", "a", "b"], ["LOCK"], ["EXIT", "a"], ["RENEW", 1, 2], ["HELLO", 4],
-                  ["LOCK", "a", "soon"], ["LOCK", "a", -1], ["EXIT", "a", 0], ["EXIT", "a", "x"],
+    for words in (["TRY"], ["TRY", "a", "b"], ["LOCK"], ["EXIT", "a"], ["RENEW", 1, 2, 3], ["HELLO", 4],
+                  ["TRY", "a", 1, 2], ["TRY", "a", -1], ["TRY", "a", 2 ** 32], ["LOCK", "a", 1, "x"], ["LOCK", "a", 1, 2, 3],
+                  ["EXIT", "a", 1, "x"], ["EXIT", "a", 1, 2, 3], ["RENEW", 1, "x"], ["LOCK", "a", "soon"], ["LOCK", "a", -1], ["EXIT", "a", 0], ["EXIT", "a", "x"],
                   ["RENEW", 10 ** 12], ["NONSENSE"], ["AUTH", "x"], ["RELEASE", "a", "b"]):
         try:
             got = client(*words)
