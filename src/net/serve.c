@@ -2,14 +2,17 @@
  * The server: accepts connections on the first loop, and deals them out to all.
  */
 #include "serve.h"
+#include "http.h"
 #include "listen.h"
 #include "log.h"
 #include "loop.h"
+#include "metrics.h"
 #include "tokens.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct server {
@@ -25,6 +28,8 @@ typedef struct server {
     uv_signal_t signals[2];
     baton_atomic_count connections;
     baton_atomic_count accepted;
+    BATON_ATOMIC(bool) ending;
+    http_pages *pages;
 } server;
 
 /* ---- loops ---- */
@@ -112,6 +117,7 @@ static void deal_out(void *context, int socket, bool is_unix)
 
 static void stop_all(server *of)
 {
+    atomic_store_explicit(&of->ending, true, memory_order_relaxed);
     listen_close(of->listening);
     uv_close((uv_handle_t *)&of->care, NULL);
     for (size_t i = 0; i < 2; i++)
@@ -160,16 +166,74 @@ static void audit(service *s, const char *from, const char *what)
     log_line(LOG_WARN, "audit", "from=%s what=\"%s\"", from, what);
 }
 
+/* ---- figures ---- */
+
+/* Why nobody is let in; NULL if all is well. */
+static const char *why_closed(const server *of)
+{
+    if (atomic_load_explicit(&of->ending, memory_order_relaxed))
+        return "the server is ending";
+    if (atomic_load_explicit(&of->service.closed, memory_order_relaxed))
+        return "the file of tokens cannot be written";
+    return NULL;
+}
+
+/* All but what the locks count. */
+static metrics gather(const server *of)
+{
+    metrics m = {
+        .connections = traffic_read(&of->connections),
+        .accepted = traffic_read(&of->accepted),
+        .open = why_closed(of) == NULL,
+    };
+    for (uint32_t i = 0; i < of->loops; i++) {
+        m.received += traffic_read(&of->loop[i].traffic.received);
+        m.sent += traffic_read(&of->loop[i].traffic.sent);
+        m.refused_by_clients += traffic_read(&of->loop[i].traffic.refused);
+    }
+    return m;
+}
+
 static void more_info(service *s, resp_out *out)
 {
     server *of = (server *)(void *)s;
-    char lines[160];
+    char lines[256];
+    metrics m = gather(of);
     int length =
         snprintf(lines, sizeof lines,
-                 "connections:%" PRIu64 "\r\naccepted:%" PRIu64 "\r\nloops:%" PRIu32 "\r\n",
-                 (uint64_t)of->connections, (uint64_t)of->accepted, of->loops);
+                 "connections:%" PRIu64 "\r\naccepted:%" PRIu64 "\r\nreceived:%" PRIu64
+                 "\r\nsent:%" PRIu64 "\r\nrefused_by_clients:%" PRIu64 "\r\nloops:%" PRIu32 "\r\n",
+                 m.connections, m.accepted, m.received, m.sent, m.refused_by_clients, of->loops);
     resp_raw(out, lines, (size_t)length);
 }
+
+static int write_health(void *context, resp_out *text)
+{
+    const char *why = why_closed(context);
+    if (why == NULL) {
+        resp_raw(text, "ok\n", 3);
+        return HTTP_FINE;
+    }
+    resp_raw(text, why, strlen(why));
+    resp_raw(text, "\n", 1);
+    return HTTP_UNAVAILABLE;
+}
+
+static int write_metrics(void *context, resp_out *text)
+{
+    const server *of = context;
+    metrics m = gather(of);
+    m.locks = registry_count(of->service.locks);
+    metrics_write(&m, text);
+    return HTTP_FINE;
+}
+
+static const http_page pages[] = {
+    {"/health", "text/plain; charset=utf-8", write_health},
+    {"/metrics", METRICS_TYPE, write_metrics},
+};
+
+/* ---- begin and end ---- */
 
 static void init_loop(server *of, uint32_t which)
 {
@@ -227,6 +291,10 @@ const char *serve(const serve_settings *settings)
                                &of, complaint);
     if (of.listening == NULL)
         return complaint;
+    if (settings->http != NULL &&
+        (of.pages = http_open(settings->http, pages, sizeof pages / sizeof pages[0], &of,
+                              complaint)) == NULL)
+        return complaint;
     init_signals(&of);
     for (uint32_t i = 1; i < of.loops; i++)
         if (pthread_create(&of.loop[i].thread, NULL, run_loop, &of.loop[i]) != 0)
@@ -234,6 +302,7 @@ const char *serve(const serve_settings *settings)
     run_loop(&of.loop[0]);
     for (uint32_t i = 1; i < of.loops; i++)
         pthread_join(of.loop[i].thread, NULL);
+    http_close(of.pages);
     for (uint32_t i = 0; i < of.loops; i++)
         uv_loop_close(&of.loop[i].uv);
     listen_free(of.listening);

@@ -11,6 +11,7 @@ typedef enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } log_level;
 typedef struct serve_settings {
     const char *address[MOST_ADDRESSES]; /* HOST:PORT, or the path of a Unix socket */
     uint32_t addresses;
+    const char *http; /* HOST:PORT of /health and /metrics; NULL: none */
     uint32_t loops;
     uint32_t most_connections;
     uint32_t most_waiters; /* for one lock */

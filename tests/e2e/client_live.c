@@ -145,6 +145,23 @@ static void release(const char *name, uint64_t token)
     close(at);
 }
 
+/* How many tries clients have refused by themselves, as far as the server knows. */
+static uint64_t refusals_reported(void)
+{
+    static const char ask[] = "INFO\r\nQUIT\r\n", figure[] = "refused_by_clients:";
+    char text[4096];
+    size_t bytes = 0;
+    int at = connect_raw();
+    assert_int_equal(write(at, ask, sizeof ask - 1), sizeof ask - 1);
+    for (ssize_t got; (got = read(at, text + bytes, sizeof text - 1 - bytes)) > 0;)
+        bytes += (size_t)got;
+    close(at);
+    text[bytes] = '\0';
+    const char *found = strstr(text, figure);
+    assert_non_null(found);
+    return strtoull(found + strlen(figure), NULL, 10);
+}
+
 static void await_lost(baton_client *c, const char *name, uint64_t token)
 {
     char lost_name[BATON_CLIENT_NAME_BYTES];
@@ -194,6 +211,7 @@ static void losing_costs_no_message(void **unused)
 {
     (void)unused;
     baton_client *a = open_plain(), *b = open_plain();
+    uint64_t reported = refusals_reported();
     for (int round = 0; round < 3; round++) {
         uint64_t token = try_until_free(a, "gate"), ignored;
         assert_int_equal(baton_client_try(b, "gate", &ignored), BATON_BUSY);
@@ -207,6 +225,9 @@ static void losing_costs_no_message(void **unused)
         token = try_until_free(b, "gate");
         assert_int_equal(baton_client_exit(b, "gate", token), BATON_OK);
     }
+    reported = refusals_reported() - reported; /* said along with what was sent anyway */
+    assert_true(reported ==
+                baton_client_count(a).refused_here + baton_client_count(b).refused_here);
     baton_client_close(a);
     baton_client_close(b);
 }
