@@ -22,6 +22,8 @@ static void help(void)
          "for\n"
          "      --state FILE          where tokens are remembered over restarts\n"
          "                            ($XDG_STATE_HOME/baton/tokens)\n"
+         "      --no-hold-back        after a crash, grant at once what others may still believe "
+         "to hold\n"
          "      --auth-file FILE      its first line is the password that AUTH must give; needed "
          "to\n"
          "                            listen beyond this machine\n"
@@ -38,12 +40,26 @@ static void help(void)
          "Ends on SIGINT and SIGTERM. Try it: redis-cli -3 -p 7700 TRY mylock");
 }
 
-enum { STATE = 256, HTTP, AUTH, LOOPS, GRACE, IDLE, CONNECTIONS, WAITERS, NAME, OUTPUT, LEVEL };
+enum {
+    STATE = 256,
+    HTTP,
+    AT_ONCE,
+    AUTH,
+    LOOPS,
+    GRACE,
+    IDLE,
+    CONNECTIONS,
+    WAITERS,
+    NAME,
+    OUTPUT,
+    LEVEL
+};
 
 static const struct option options[] = {
     {"listen", required_argument, NULL, 'l'},
     {"http", required_argument, NULL, HTTP},
     {"state", required_argument, NULL, STATE},
+    {"no-hold-back", no_argument, NULL, AT_ONCE},
     {"auth-file", required_argument, NULL, AUTH},
     {"loops", required_argument, NULL, LOOPS},
     {"grace", required_argument, NULL, GRACE},
@@ -133,6 +149,9 @@ static int parse_option(int option, serve_settings *s, const char **auth, char *
         return EXIT_DONE;
     case STATE:
         s->state = optarg;
+        return EXIT_DONE;
+    case AT_ONCE:
+        s->at_once = true;
         return EXIT_DONE;
     case AUTH:
         *auth = optarg;

@@ -78,6 +78,10 @@ static void write_gauges(const metrics *m, resp_out *text)
     const registry_counts *c = &m->locks;
     static const char ratio[] = "baton_messages_per_section";
     gauge(text, "baton_open", m->open, "1 if locks are granted, 0 if not: see /health.");
+    head(text, "baton_hold_back_seconds", "gauge",
+         "For how long grants are still held back, after a crash.");
+    print(text, "baton_hold_back_seconds %" PRIu64 ".%03" PRIu64 "\n", m->held_back / 1000,
+          m->held_back % 1000);
     gauge(text, "baton_locks", c->locks, "Locks that somebody holds, or is to be told about.");
     gauge(text, "baton_locks_held", c->held, "Locks that are held.");
     gauge(text, "baton_queue_length", c->waiting, "Sessions that wait, over all locks.");

@@ -13,6 +13,7 @@ typedef struct metrics {
     uint64_t accepted;           /* so far */
     uint64_t received, sent;     /* messages */
     uint64_t refused_by_clients; /* as they say */
+    uint64_t held_back;          /* milliseconds for which grants are still held back */
     bool open;                   /* locks are granted */
 } metrics;
 

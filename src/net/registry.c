@@ -53,7 +53,9 @@ typedef struct section {
 static section section_now(const event *e)
 {
     const record *of = e->of;
-    return (section){of->reg.holder != WDME_NOBODY, of->reg.generation, of->since};
+    bool held = of->reg.holder != WDME_NOBODY &&
+                e->shard->role[of->reg.holder].who->hear != NULL; /* before: not ours to count */
+    return (section){held, of->reg.generation, of->since};
 }
 
 /* Counts it if the event has ended it, by whatever way. */
@@ -67,10 +69,12 @@ static void speak(void *context, uint32_t to, wdme_message m)
 {
     event *e = context;
     session_roles *who = e->shard->role[to].who;
+    e->shard->spoken_to[e->shard->spoken++] = to;
+    if (who->hear == NULL)
+        return;
     count_message(e->shard, m.kind);
     if (m.kind == WDME_OK)
         count_entry(e, &e->shard->role[to]);
-    e->shard->spoken_to[e->shard->spoken++] = to;
     if (who == e->speaker) {
         who->hear(who, m, e->of->name, e->of->name_bytes);
         return;
@@ -140,6 +144,20 @@ _Static_assert(SHARDS == 16, "a shard for each value of the hash's upper four bi
 
 /* ---- what sessions say ---- */
 
+/* A lock that is free has a holder nonetheless while grants are held back. False: no memory. */
+static bool hold_back(event *e)
+{
+    shard *s = e->shard;
+    if (s->before == NULL || e->of->reg.holder != WDME_NOBODY)
+        return true;
+    uint32_t before = get_role(s, e->of, s->before);
+    if (before == NOTHING)
+        return false;
+    wdme_place b = place_of(e);
+    wdme_register_receive(&b, before, (wdme_message){.kind = WDME_TRY});
+    return true;
+}
+
 static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const char *name,
                              size_t bytes, wdme_message m)
 {
@@ -147,7 +165,8 @@ static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const c
     e->of = get_record(e, name, bytes, hash);
     if (e->of == NULL)
         return REGISTRY_NO_ROOM;
-    uint32_t mine = get_role(s, e->of, me);
+    bool asks = m.kind != WDME_EXIT;
+    uint32_t mine = !asks || hold_back(e) ? get_role(s, e->of, me) : NOTHING;
     if (mine == NOTHING) {
         tidy_up(e);
         return REGISTRY_NO_ROOM;
@@ -163,7 +182,7 @@ static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const c
              e->of->reg.waiting >= e->in->most_waiters)
         verdict = REGISTRY_CROWD;
     if (verdict == REGISTRY_DONE) {
-        if (m.kind != WDME_EXIT) {
+        if (asks) {
             s->role[mine].waited = m.kind == WDME_LOCK;
             s->role[mine].asked_at = e->now;
         }
@@ -234,9 +253,29 @@ void registry_join(session_roles *me)
         me->first[n] = NOTHING;
 }
 
-void registry_leave(registry *r, session_roles *me, uint64_t now)
+uint32_t registry_leave(registry *r, session_roles *me, uint64_t now)
 {
-    for_all_roles(r, me, now, wdme_register_gone, false);
+    return for_all_roles(r, me, now, wdme_register_gone, false);
+}
+
+static void set_before(registry *r, session_roles *before)
+{
+    for (uint32_t n = 0; n < SHARDS; n++) {
+        event e = begin(r, NULL, n, 0);
+        e.shard->before = before;
+        end(&e);
+    }
+}
+
+void registry_hold_back(registry *r, session_roles *before)
+{
+    set_before(r, before);
+}
+
+void registry_open(registry *r, session_roles *before, uint64_t now)
+{
+    set_before(r, NULL);
+    registry_leave(r, before, now);
 }
 
 bool registry_release(registry *r, const char *name, size_t bytes, uint64_t generation,

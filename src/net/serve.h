@@ -20,6 +20,7 @@ typedef struct serve_settings {
     uint64_t grace;     /* milliseconds for which a lost connection keeps what it held */
     uint64_t idle_exit; /* milliseconds without a connection after which it ends; 0: never */
     const char *state;  /* file of tokens */
+    bool at_once;       /* nobody is held back after a crash */
     const char *secret;
     log_level level;
 } serve_settings;

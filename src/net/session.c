@@ -223,6 +223,10 @@ static void renew(const order *o)
     }
     if (!take_refusals(o, 2))
         return;
+    if (lease > 0 && !me->of->remember_lease(me->of, lease)) {
+        resp_error(&me->out, "CLOSED the server cannot write its file of tokens; see its log");
+        return;
+    }
     me->lease = lease;
     me->lease_until = lease == 0 ? 0 : o->now + lease;
     resp_integer(&me->out, (int64_t)lease);
@@ -434,10 +438,11 @@ void session_start(session *me, service *of, traffic *counted,
     registry_join(&me->roles);
 }
 
-void session_end(session *me, uint64_t now)
+uint64_t session_end(session *me, uint64_t now)
 {
-    registry_leave(me->of->locks, &me->roles, now);
+    uint32_t held = registry_leave(me->of->locks, &me->roles, now);
     stop_waiting(me);
+    return held > 0 ? me->lease : 0;
 }
 
 void session_free(session *me)

@@ -21,6 +21,8 @@ typedef struct service {
     BATON_ATOMIC(bool)
     closed;             /* nobody is let in for now: there is no token that is sure to be new */
     const char *secret; /* that AUTH must give; NULL: no AUTH */
+    /* Before a lease is granted; false if it cannot be. From any loop. */
+    bool (*remember_lease)(struct service *s, uint64_t lease);
     void (*info)(struct service *s, resp_out *out);                       /* more for INFO */
     void (*audit)(struct service *s, const char *from, const char *what); /* a forced release */
 } service;
@@ -54,9 +56,10 @@ uint64_t session_deadline(const session *me);
 void session_time(session *me, uint64_t now);
 /*
  * The connection is gone: so is everything that the session held. Notices may still be on their
- * way; the session must stay until those that were posted before now have been taken.
+ * way; the session must stay until those that were posted before now have been taken. Returns its
+ * lease if it held something, 0 if not.
  */
-void session_end(session *me, uint64_t now);
+uint64_t session_end(session *me, uint64_t now);
 void session_free(session *me);
 
 #endif

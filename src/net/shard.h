@@ -48,7 +48,8 @@ typedef struct shard {
     uint32_t spoken;
     uint64_t next_generation;
     registry_counts counts;
-    uint32_t number; /* of this shard */
+    session_roles *before; /* who holds what nobody of this server does; NULL: nobody */
+    uint32_t number;       /* of this shard */
 } shard;
 
 uint64_t hash_of(const char *name, size_t bytes);

@@ -387,7 +387,7 @@ static void *wait_in_vain(void *argument)
 static void lost_by_death_of_the_server(void **unused)
 {
     (void)unused;
-    baton_client *c = open_with((baton_client_options){.lease_ms = 10000});
+    baton_client *c = open_with((baton_client_options){.lease_ms = 3000});
     uint64_t token = lock(c, "dead"), again;
     pthread_t waiting;
     assert_int_equal(pthread_create(&waiting, NULL, wait_in_vain, c), 0);
@@ -399,8 +399,13 @@ static void lost_by_death_of_the_server(void **unused)
     assert_int_equal(baton_client_try(c, "dead", &again), BATON_UNREACHABLE);
     assert_true(errno == ECONNREFUSED || errno == ENOENT);
     assert_int_equal(baton_client_lock(c, "dead", 100, &again), BATON_UNREACHABLE);
-    start_server(NULL);
-    assert_int_equal(baton_client_try(c, "dead", &again), BATON_OK);
+    start_server(NULL); /* it lets nobody in before the lease must be over */
+    assert_int_equal(baton_client_try(c, "dead", &again), BATON_BUSY);
+    again = lock(c, "dead");
+    assert_true(again > token);
+    assert_int_equal(baton_client_exit(c, "dead", again), BATON_OK);
+    token = again;
+    again = try_until_free(c, "dead");
     assert_true(again > token);
     assert_int_equal(baton_client_exit(c, "dead", again), BATON_OK);
     token = lock(c, "dead");

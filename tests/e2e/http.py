@@ -4,6 +4,7 @@ import errno
 import math
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -259,6 +260,27 @@ def _():
     assert ask(public.http, "/health")[0] == 200
     assert public.metrics()["baton_open"] == 1
     assert public.stop() == 0
+
+
+@test("health says how long grants are held back after a crash")
+def _():
+    mortal = Watched("mortal")
+    Client(mortal)("RENEW", 3000)
+    mortal.stop(signal.SIGKILL)
+    later = Watched("mortal")
+    status, _, text = ask(later.http, "/health")
+    assert status == 503 and re.fullmatch(r"held back for [1-3] s: .*\n", text), (status, text)
+    client = Client(later)
+    assert client("TRY", "held back") < 0
+    values = later.metrics()
+    assert values["baton_open"] == 0 and 0 < values["baton_hold_back_seconds"] <= 3
+    assert values["baton_grants_total"] == 0 and values["baton_failed_tries_total"] == 1
+    wait_for(lambda: ask(later.http, "/health")[0] == 200)
+    values = later.metrics()
+    assert values["baton_open"] == 1 and values["baton_hold_back_seconds"] == 0
+    assert values["baton_hold_seconds_count"] == 0, "nobody has held anything"
+    assert values["baton_resets_total"] == 1
+    assert later.stop() == 0
 
 
 @test("it ends on SIGTERM while somebody asks, and the port is free again")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -307,17 +306,12 @@ def _():
     assert kind.stop() == 0
 
 
-@test("killed and started again, no token comes back, and the socket is taken over")
+@test("two servers do not share a file of tokens")
 def _():
-    tokens = []
-    for _ in range(3):
-        mortal = Server(state="tokens6", path="socket6")
-        client = Client(mortal)
-        for i in range(20):
-            tokens.append(client("TRY", "again"))
-            client("EXIT", "again", tokens[-1])
-        mortal.stop(signal.SIGKILL)
-    assert tokens == sorted(set(tokens)), "a token came back"
+    done = subprocess.run([BATON, "serve", "--listen", os.path.join(SCRATCH, "sharing"), "--state",
+                           os.path.join(SCRATCH, "tokens")], capture_output=True, text=True, timeout=PATIENCE,
+                          check=False)
+    assert done.returncode == 1 and "another server uses" in done.stderr, done
 
 
 @test("it refuses to begin where it should")
@@ -338,10 +332,12 @@ def _():
             (["--auth-file", "/nonexistent"], 1, "cannot read")):
         done = begin(*options)
         assert done.returncode == code and words in done.stderr, (options, done)
-    with open(state, "w", encoding="ascii") as file:
-        file.write("rubbish\n")
-    done = begin("--state", state, "--listen", os.path.join(SCRATCH, "s9"))
-    assert done.returncode == 1 and "damaged" in done.stderr, done
+    for damage in ("rubbish\n", "", "baton tokens 3\n5\nlease 0\n", "baton tokens 2\n5\n", "baton tokens 2\n0\nlease 0\n",
+                   "baton tokens 2\n5\nlease 86400001\n", "baton tokens 1\n-5\n", "baton tokens 2\n5\nlease -1\n"):
+        with open(state, "w", encoding="ascii") as file:
+            file.write(damage)
+        done = begin("--state", state, "--listen", os.path.join(SCRATCH, "s9"))
+        assert done.returncode == 1 and "damaged" in done.stderr, (damage, done)
     assert "Usage: baton serve" in begin("--help").stdout
 
 
