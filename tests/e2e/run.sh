@@ -262,6 +262,8 @@ start run restart --at "$at" --lease 4 --grace 2 -- sh -c "$(ticker A "$log" stu
 holder=$last
 until_true has_lines 5 "$log"
 kill -9 "$server"
+wait "$server" 2> /dev/null
+rm -f "$at" # so that `server` sees when the next one is there
 server restarted
 refuse 75 'held by another' 'a server is killed, another takes its place: nobody enters at once' \
     "$baton" run restart --at "$at" --try -- touch "$scratch/never"
