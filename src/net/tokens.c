@@ -46,7 +46,6 @@ static bool write_file(tokens *t, uint64_t reserved, uint64_t lease)
     written = close(file) == 0 && written;
     if (!written || rename(fresh, t->file) != 0 || !sync_directory(t->file))
         return false;
-    t->reserved = reserved;
     t->written = lease;
     return true;
 }
@@ -64,6 +63,8 @@ bool tokens_reserve(tokens *t, uint64_t next)
         return true;
     pthread_mutex_lock(&t->mutex);
     bool written = write_file(t, next + AHEAD, t->written);
+    if (written)
+        t->reserved = next + AHEAD;
     pthread_mutex_unlock(&t->mutex);
     return written;
 }

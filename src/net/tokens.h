@@ -21,7 +21,7 @@ typedef struct tokens {
     char file[512];
     int claim; /* descriptor: no other server has the file */
     pthread_mutex_t mutex;
-    uint64_t reserved;              /* numbers below this one may be given out */
+    uint64_t reserved;              /* numbers below may be given out; set by the first loop only */
     BATON_ATOMIC(uint64_t) longest; /* lease that was granted by this server */
     uint64_t inherited;             /* lease that the server before may have left running */
     uint64_t written;               /* lease in the file */

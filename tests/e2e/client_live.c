@@ -387,6 +387,8 @@ static void *wait_in_vain(void *argument)
 static void lost_by_death_of_the_server(void **unused)
 {
     (void)unused;
+    stop_server(SIGTERM); /* one that knows of no longer lease */
+    start_server(NULL);
     baton_client *c = open_with((baton_client_options){.lease_ms = 3000});
     uint64_t token = lock(c, "dead"), again;
     pthread_t waiting;
