@@ -91,7 +91,7 @@ def _():
 @test("who holds something under a lease when the server ends is waited for, and hands it to nobody")
 def _():
     ending = Server("--loops", "2", "--grace", "600000", state="ending.tokens", path="ending")
-    longer, holder, graced = Client(ending), Client(ending), Client(ending)
+    holder, longer, graced = Client(ending), Client(ending), Client(ending)  # the holder on the loop that ends first
     longer("RENEW", 86400000)
     holder("RENEW", LEASE)
     holder("TRY", "held")
