@@ -256,6 +256,23 @@ check 'the command was asked to end' test -e "$scratch/termed"
 check '--on-lost was run' test "$(cat "$scratch/on-lost")" = crash
 check 'and it says so' grep -q 'was lost' "$scratch/bg.err"
 
+log=$scratch/restart
+server restarted
+start run restart --at "$at" --lease 4 --grace 2 -- sh -c "$(ticker A "$log" stubborn)"
+holder=$last
+until_true has_lines 5 "$log"
+kill -9 "$server"
+wait "$server" 2> /dev/null
+rm -f "$at" # so that `server` sees when the next one is there
+server restarted
+refuse 75 'held by another' 'a server is killed, another takes its place: nobody enters at once' \
+    "$baton" run restart --at "$at" --try -- touch "$scratch/never"
+refuse 75 'time is over' 'nor in a short time' "$baton" run restart --at "$at" --timeout 0.1 -- touch "$scratch/never"
+check 'who waits enters' code 0 "$baton" run restart --at "$at" --timeout 60 -- sh -c \
+    "for i in 1 2 3 4 5 6 7 8 9; do echo B >> '$log'; sleep 0.01; done"
+check 'the command that was running has lost its lock' ends_with 76 "$holder"
+check 'and was dead before' no_overlap "$log"
+
 # ---- baton run is stopped for longer than its lease ----
 server stopping
 for manner in '' stubborn; do
