@@ -223,11 +223,21 @@ static void look_for_trouble(cluster *c, uint8_t node, uint8_t lock)
         cluster_wrong(c, history_property_name(v->broken), "lock %u: %s", lock, v->what);
 }
 
+/* Whether this is the action that does not happen any more. */
+static bool crashes_before(machine *m, const place *at, const wme_action *a)
+{
+    bool change = at->replica.stub.blocked || a->verb == WME_DECISION ||
+                  (a->verb == WME_SEND && a->message.kind >= WME_PREPARE);
+    if (!m->armed || (m->ambush && !change))
+        return false;
+    return m->actions-- <= 0;
+}
+
 void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
     for (uint32_t i = 0; i < c->out.count; i++) {
-        if (m->armed && m->actions-- <= 0) {
+        if (crashes_before(m, &m->places[lock], &c->out.actions[i])) {
             machine_crash(c, node);
             break;
         }
