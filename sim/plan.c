@@ -170,7 +170,7 @@ void plan_draw(plan *p, int faults, uint32_t nodes, uint32_t horizon, uint64_t *
     int some = faults & (int)draw(chance);
     if (some == 0)
         some = faults;
-    uint32_t wanted = some == 0 ? 0 : from_to(chance, 1, 16);
+    uint32_t wanted = some == 0 ? 0 : from_to(chance, 1, 24);
     while (p->count < wanted) {
         fault_kind kind = draw_kind(some, chance);
         if (kind == FAULT_CRASH && draw(chance) % 4 == 0)
