@@ -236,11 +236,18 @@ static void look_for_trouble(cluster *c, uint8_t node, uint8_t lock)
         cluster_wrong(c, history_property_name(v->broken), "lock %u: %s", lock, v->what);
 }
 
+static bool is_of_epoch_change(const place *at, const wme_action *a)
+{
+    return at->replica.stub.blocked || a->verb == WME_DECISION ||
+           (a->verb == WME_SEND && a->message.kind >= WME_PREPARE);
+}
+
 /* False if the node crashes before it gets to that. */
-static bool survives(cluster *c, uint8_t node)
+static bool survives(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
     machine *m = &c->machines[node];
-    if (m->armed && m->actions-- <= 0)
+    bool counts = m->armed && (!m->ambush || is_of_epoch_change(&m->places[lock], a));
+    if (counts && m->actions-- <= 0)
         machine_crash(c, node);
     return m->runs;
 }
@@ -249,7 +256,7 @@ static bool survives(cluster *c, uint8_t node)
 static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
 {
     const wme_action *persist_all = NULL;
-    if (c->out.count == 0 || !survives(c, node))
+    if (c->out.count == 0 || !survives(c, node, lock, &c->out.actions[0]))
         return;
     for (uint32_t i = 0; i < c->out.count; i++) {
         const wme_action *a = &c->out.actions[i];
@@ -268,7 +275,8 @@ static void show(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MO
     for (uint32_t i = 0; i < c->out.count && c->machines[node].runs; i++) {
         const wme_action *a = &c->out.actions[i];
         bool outcome = a->verb == WME_EXECUTE && a->user != NULL;
-        if (a->verb == WME_PERSIST || (changes_resource(a) && !outcome) || !survives(c, node))
+        if (a->verb == WME_PERSIST || (changes_resource(a) && !outcome) ||
+            !survives(c, node, lock, a))
             continue;
         if (outcome)
             person_outcome(c, (person *)a->user, op_key(a->op), results[i]);
@@ -280,6 +288,16 @@ static void show(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MO
 void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
+<<<<<<< HEAD
+    for (uint32_t i = 0; i < c->out.count; i++) {
+        if (crashes_before(m, &m->places[lock], &c->out.actions[i])) {
+            machine_crash(c, node);
+            break;
+        }
+        c->tally.actions++;
+        carry_out_one(c, node, lock, &c->out.actions[i]);
+    }
+=======
     uint64_t results[WME_MOST_ACTIONS];
     change(c, node, lock, results);
     show(c, node, lock, results);

@@ -106,6 +106,17 @@ void machine_end(cluster *c, machine *m)
         }
 }
 
+/* It was down already, or is now, and stays so for a while. */
+static void come_back(cluster *c, machine *m)
+{
+    uint64_t at = c->now + m->away;
+    m->restart_at = at > m->restart_at ? at : m->restart_at;
+    if (!m->lost)
+        events_put(&c->events, (event){.at = m->restart_at,
+                                       .kind = EVENT_RESTART,
+                                       .node = (uint8_t)(m - c->machines)});
+}
+
 void machine_crash(cluster *c, uint8_t node)
 {
     machine *m = &c->machines[node];
@@ -114,26 +125,24 @@ void machine_crash(cluster *c, uint8_t node)
     m->runs = m->armed = false;
     people_gone(c, node);
     machine_end(c, m);
+    come_back(c, m);
 }
 
 /* ---- faults ---- */
 
 static void begin_crash(cluster *c, machine *m, const fault *f)
 {
-    uint8_t node = (uint8_t)(m - c->machines);
-    uint64_t until = (f->at + f->length) * (uint64_t)MS;
-    if (f->length == FOR_EVER)
-        m->lost = true;
-    else {
-        m->restart_at = until > m->restart_at ? until : m->restart_at;
-        events_put(&c->events, (event){.at = until, .kind = EVENT_RESTART, .node = node});
-    }
-    if (!m->runs)
+    m->lost |= f->length == FOR_EVER;
+    m->away = f->length * (uint64_t)MS;
+    if (!m->runs) {
+        come_back(c, m);
         return;
+    }
     m->armed = true;
+    m->ambush = f->kind == FAULT_AMBUSH;
     m->actions = f->amount;
-    if (f->amount == 0)
-        machine_crash(c, node);
+    if (f->amount == 0 && !m->ambush)
+        machine_crash(c, (uint8_t)(m - c->machines));
 }
 
 static void begin_fault(cluster *c, const fault *f)
@@ -141,7 +150,7 @@ static void begin_fault(cluster *c, const fault *f)
     machine *m = f->nodes != 0 ? &c->machines[__builtin_ctz(f->nodes)] : NULL;
     uint64_t until = (f->at + f->length) * (uint64_t)MS;
     cluster_tell(c, (note){.kind = NOTE_FAULT, .fault = f});
-    if (f->kind == FAULT_CRASH)
+    if (f->kind == FAULT_CRASH || f->kind == FAULT_AMBUSH)
         begin_crash(c, m, f);
     else if (f->kind == FAULT_PAUSE)
         m->paused_until = until > m->paused_until ? until : m->paused_until;
@@ -163,10 +172,7 @@ static void end_fault(cluster *c, const fault *f)
 static void restart(cluster *c, uint8_t node)
 {
     machine *m = &c->machines[node];
-    if (m->lost || c->now < m->restart_at)
-        return;
-    m->armed = false;
-    if (!m->runs)
+    if (!m->lost && !m->runs && c->now >= m->restart_at)
         machine_start(c, node);
 }
 

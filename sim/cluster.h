@@ -104,9 +104,11 @@ typedef struct machine {
     detector detector;
     place places[MOST_LOCKS];
     bool runs;
-    bool booted; /* on disk */
-    bool armed;  /* crashes after so many actions */
-    bool lost;   /* for ever */
+    bool booted;   /* on disk */
+    bool armed;    /* crashes after so many actions, */
+    bool ambush;   /* of an epoch change */
+    uint64_t away; /* us until it then starts again */
+    bool lost;     /* for ever */
     int32_t actions;
     uint32_t starts;
     uint64_t restart_at;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_MS = 1000000, FEW_NODES = 1, MANY_NODES = 2, TWO_SIDES = 3 };
+enum { MOST_MS = 1000000, SOON = 15, FEW_NODES = 1, MANY_NODES = 2, TWO_SIDES = 3 };
 
 /* How a kind is written, and what it may say. */
 static const struct grammar {
@@ -18,6 +18,7 @@ static const struct grammar {
     uint8_t weight; /* how often it is drawn, beside the others */
 } grammars[FAULT_KINDS] = {
     [FAULT_CRASH] = {"crash", FEW_NODES, "after", 0, 1000, true, 4},
+    [FAULT_AMBUSH] = {"ambush", FEW_NODES, "after", 0, 1000, false, 4},
     [FAULT_LATE] = {"late", FEW_NODES, NULL, 0, 0, false, 1},
     [FAULT_PAUSE] = {"pause", FEW_NODES, NULL, 0, 0, false, 3},
     [FAULT_DRIFT] = {"drift", FEW_NODES, "by", -50, 100, true, 1},
@@ -105,11 +106,16 @@ static fault draw_fault(fault_kind kind, uint32_t nodes, uint32_t horizon, uint6
 {
     fault f = {.kind = kind, .at = from_to(chance, 0, horizon * 9 / 10)};
     uint32_t longest = draw(chance) % 3 == 0 ? horizon : horizon / 5;
+    if (kind == FAULT_CRASH && draw(chance) % 3 == 0)
+        longest = SOON; /* it is back before messages to it have arrived */
     f.length = from_to(chance, 1, longest < horizon - f.at ? longest : horizon - f.at);
     f.nodes = (uint16_t)(1U << draw(chance) % nodes);
     switch (kind) {
     case FAULT_CRASH:
         f.amount = draw(chance) % 3 == 0 ? 0 : (int32_t)from_to(chance, 1, 20);
+        break;
+    case FAULT_AMBUSH:
+        f.amount = (int32_t)from_to(chance, 0, 12);
         break;
     case FAULT_LATE:
         f.length += f.at;
@@ -164,7 +170,7 @@ void plan_draw(plan *p, int faults, uint32_t nodes, uint32_t horizon, uint64_t *
     int some = faults & (int)draw(chance);
     if (some == 0)
         some = faults;
-    uint32_t wanted = some == 0 ? 0 : from_to(chance, 1, 16);
+    uint32_t wanted = some == 0 ? 0 : from_to(chance, 1, 24);
     while (p->count < wanted) {
         fault_kind kind = draw_kind(some, chance);
         if (kind == FAULT_CRASH && draw(chance) % 4 == 0)

@@ -2,8 +2,9 @@
  * What is to go wrong in a run, and when: drawn by chance, or read from a file. A plan is a text of
  * one fault per line, times in milliseconds:
  *
- *   at 120 crash 2 after 3 for 400      node 2 stops after 3 more actions, and starts 400 later
+ *   at 120 crash 2 after 3 for 400      node 2 stops after 3 more actions, starts 400 later
  *   at 900 crash 0 after 0 for ever     (a minority at most)
+ *   at 300 ambush 1 after 2 for 400     the same, but only actions in an epoch change count
  *   at 0 late 1 for 200                 node 1 starts for the first time at 200
  *   at 100 pause 0 for 300              its events wait
  *   at 0 drift 1 by -5 for 2000         its clock is 5 % slow
@@ -24,6 +25,7 @@
 
 typedef enum fault_kind {
     FAULT_CRASH,
+    FAULT_AMBUSH,
     FAULT_LATE,
     FAULT_PAUSE,
     FAULT_DRIFT,

@@ -29,7 +29,7 @@ settings run_settings(const wishes *w, uint64_t seed)
     s.delay = (delay_kind)pick(&chance, DELAY_CONSTANT, DELAY_LONG_TAIL);
     s.least_delay = pick(&chance, 100, 2 * MS);
     s.mean_delay = pick(&chance, 100, 4 * MS);
-    s.horizon = pick(&chance, 300, 1500);
+    s.horizon = pick(&chance, 300, 2000);
     /* So many people share the time: a run is to have some hundred sections at most. */
     s.rest = pick(&chance, 5, 40) * MS * s.nodes * s.people * s.locks / 2;
     s.fail_epoch = w->fail_epoch;
