@@ -288,16 +288,6 @@ static void show(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MO
 void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
-<<<<<<< HEAD
-    for (uint32_t i = 0; i < c->out.count; i++) {
-        if (crashes_before(m, &m->places[lock], &c->out.actions[i])) {
-            machine_crash(c, node);
-            break;
-        }
-        c->tally.actions++;
-        carry_out_one(c, node, lock, &c->out.actions[i]);
-    }
-=======
     uint64_t results[WME_MOST_ACTIONS];
     change(c, node, lock, results);
     show(c, node, lock, results);
