@@ -1,6 +1,7 @@
 /*
- * Carries out what the shipped code wants done, one action after another, and tells the histories.
- * A crash may come before any of them.
+ * Carries out what the shipped code wants done, as a node does: first what changes the resource,
+ * then the disk if it is to change, then all that others see, one action after another. A crash may
+ * come before any of them. Tells the histories.
  */
 #include "cluster.h"
 
@@ -111,7 +112,8 @@ static void persist(cluster *c, place *at)
     c->tally.persists++;
 }
 
-static void execute(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
+/* Returns the result. */
+static uint64_t execute(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
     resource *r = &c->machines[node].places[lock].resource;
     uint64_t key = op_key(a->op);
@@ -126,8 +128,7 @@ static void execute(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
         history_execute(c->histories[lock], node, a->number, key, r->digest, c->now);
         history_state(c->histories[lock], node, r->count, r->digest, c->now);
     }
-    if (a->user != NULL)
-        person_outcome(c, (person *)a->user, key, r->digest);
+    return r->digest;
 }
 
 static void install(cluster *c, uint8_t node, uint8_t lock)
@@ -152,7 +153,12 @@ static void recall(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
         person_outcome(c, (person *)a->user, op_key(a->op), r->result[a->op->origin]);
 }
 
-static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
+static bool changes_resource(const wme_action *a)
+{
+    return a->verb == WME_EXECUTE || a->verb == WME_INSTALL;
+}
+
+static void tell_action(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
     if (a->verb != WME_SEND)
         cluster_tell(c, (note){.kind = NOTE_ACTION,
@@ -160,6 +166,13 @@ static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_acti
                                .lock = lock,
                                .person = a->user != NULL ? ((person *)a->user)->number : 0,
                                .action = a});
+}
+
+static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a,
+                          uint64_t *result)
+{
+    c->tally.actions++;
+    tell_action(c, node, lock, a);
     switch (a->verb) {
     case WME_SEND:
         send(c, node, lock, a);
@@ -168,7 +181,7 @@ static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_acti
         persist(c, &c->machines[node].places[lock]);
         break;
     case WME_EXECUTE:
-        execute(c, node, lock, a);
+        *result = execute(c, node, lock, a);
         break;
     case WME_INSTALL:
         install(c, node, lock);
@@ -223,27 +236,61 @@ static void look_for_trouble(cluster *c, uint8_t node, uint8_t lock)
         cluster_wrong(c, history_property_name(v->broken), "lock %u: %s", lock, v->what);
 }
 
-/* Whether this is the action that does not happen any more. */
-static bool crashes_before(machine *m, const place *at, const wme_action *a)
+static bool is_of_epoch_change(const place *at, const wme_action *a)
 {
-    bool change = at->replica.stub.blocked || a->verb == WME_DECISION ||
-                  (a->verb == WME_SEND && a->message.kind >= WME_PREPARE);
-    if (!m->armed || (m->ambush && !change))
-        return false;
-    return m->actions-- <= 0;
+    return at->replica.stub.blocked || a->verb == WME_DECISION ||
+           (a->verb == WME_SEND && a->message.kind >= WME_PREPARE);
+}
+
+/* False if the node crashes before it gets to that. */
+static bool survives(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
+{
+    machine *m = &c->machines[node];
+    bool counts = m->armed && (!m->ambush || is_of_epoch_change(&m->places[lock], a));
+    if (counts && m->actions-- <= 0)
+        machine_crash(c, node);
+    return m->runs;
+}
+
+/* What the step changes here: all of it, or nothing if the node crashes. */
+static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
+{
+    const wme_action *persist_all = NULL;
+    if (c->out.count == 0 || !survives(c, node, lock, &c->out.actions[0]))
+        return;
+    for (uint32_t i = 0; i < c->out.count; i++) {
+        const wme_action *a = &c->out.actions[i];
+        if (a->verb == WME_PERSIST)
+            persist_all = a;
+        else if (changes_resource(a))
+            carry_out_one(c, node, lock, a, &results[i]);
+    }
+    if (persist_all != NULL)
+        carry_out_one(c, node, lock, persist_all, NULL);
+}
+
+/* What others see of it: as much as is done before the node crashes. */
+static void show(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
+{
+    for (uint32_t i = 0; i < c->out.count && c->machines[node].runs; i++) {
+        const wme_action *a = &c->out.actions[i];
+        bool outcome = a->verb == WME_EXECUTE && a->user != NULL;
+        if (a->verb == WME_PERSIST || (changes_resource(a) && !outcome) ||
+            !survives(c, node, lock, a))
+            continue;
+        if (outcome)
+            person_outcome(c, (person *)a->user, op_key(a->op), results[i]);
+        else
+            carry_out_one(c, node, lock, a, NULL);
+    }
 }
 
 void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
-    for (uint32_t i = 0; i < c->out.count; i++) {
-        if (crashes_before(m, &m->places[lock], &c->out.actions[i])) {
-            machine_crash(c, node);
-            break;
-        }
-        c->tally.actions++;
-        carry_out_one(c, node, lock, &c->out.actions[i]);
-    }
+    uint64_t results[WME_MOST_ACTIONS];
+    change(c, node, lock, results);
+    show(c, node, lock, results);
     wme_out_clear(&c->out);
     if (!m->runs)
         return;

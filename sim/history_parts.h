@@ -48,7 +48,6 @@ typedef struct person {
     uint64_t left;    /* exit: when */
     /* The largest token whose section had ended when this one tried: its own should be larger. */
     uint64_t floor;
-    bool has_floor;
     bool stale; /* it is not */
 } person;
 
@@ -101,7 +100,6 @@ struct history {
 
     uint64_t now;
     uint64_t last_ended; /* the largest token of a section that has ended */
-    bool any_ended;
     uint64_t last_token; /* the largest of all */
     uint64_t last_told;  /* the largest number that an outcome was told of */
     uint64_t last_epoch;

@@ -46,9 +46,12 @@ static bool is_next(history *h, uint32_t node, uint64_t number, uint64_t key, ui
     }
     if (number == 1)
         return true;
-    /* Enough to compare neighbours: so all before it are before it. */
+    /*
+     * Enough to compare neighbours: so all before it are before it. Within a section nothing is
+     * issued before the last has been executed, or else its outcome was found wrong.
+     */
     const operation *before = &h->operation[h->execution[number - 1].operation];
-    if (before->token < op->token || (before->token == op->token && before < op))
+    if (before->token <= op->token)
         return true;
     history_break(h, HISTORY_WME3, at,
                   "number %" PRIu64 " (key %" PRIu64 ") is of the section with token %" PRIu64

@@ -47,9 +47,8 @@ static bool is_answered(history *h, uint32_t user, const char *event, uint64_t a
 
 static void section_ends(history *h, person *who)
 {
-    if (!h->any_ended || who->token > h->last_ended)
+    if (who->token > h->last_ended)
         h->last_ended = who->token;
-    h->any_ended = true;
     who->place = OUTSIDE;
     who->pending = NO_OPERATION;
 }
@@ -65,8 +64,7 @@ void history_try(history *h, uint32_t user, uint32_t node, uint64_t at)
                     .node = node,
                     .pending = NO_OPERATION,
                     .tried = at,
-                    .floor = h->last_ended,
-                    .has_floor = h->any_ended};
+                    .floor = h->last_ended};
 }
 
 void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at)
@@ -84,7 +82,7 @@ void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at)
                       token, user, other->who);
     who->place = INSIDE;
     who->token = token;
-    who->stale = who->has_floor && token < who->floor;
+    who->stale = token < who->floor;
     if (who->stale)
         h->counts.stale++;
     if (token > h->last_token)

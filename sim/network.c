@@ -144,6 +144,9 @@ void network_post(cluster *c, uint8_t from, uint16_t to, uint8_t lock, const wme
 {
     letter *l = letter_new(c);
     seal(l, m, &c->machines[from].places[lock].resource);
+    if (m->kind == WME_STATE && m->snapshot && l->resource.count != m->executed)
+        cluster_wrong(c, "snapshot", "node %u sends a resource of %llu operations as one of %llu",
+                      from, (unsigned long long)l->resource.count, (unsigned long long)m->executed);
     l->copies = 1;
     l->serial = ++c->serial;
     c->tally.sent[m->kind] +=

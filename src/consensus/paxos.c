@@ -95,7 +95,7 @@ static wme_message message(const paxos *p, wme_kind kind, uint64_t ballot)
     return (wme_message){.kind = kind, .epoch = p->durable.epoch, .ballot = ballot};
 }
 
-/* From now on `proposal` is the decision. */
+/* Once there is one: `proposal` is it then. */
 static wme_message decision(const paxos *p)
 {
     return (wme_message){.kind = WME_DECIDED, .epoch = p->durable.epoch, .record = p->proposal};
@@ -270,9 +270,9 @@ static void accept(paxos *p, uint8_t from, const wme_message *m, wme_out *out)
     wme_out_send(out, wme_bit(from), &answer);
 }
 
-static void answer(paxos *p, uint8_t from, const wme_message *m, wme_out *out)
+static void respond(paxos *p, uint8_t from, const wme_message *m, wme_out *out)
 {
-    if (!is_of(m->ballot, from))
+    if (!is_of(m->ballot, from) || (round_of(m->ballot) == 0 && from != p->first))
         return;
     if (p->decided) {
         wme_message news = decision(p);
@@ -303,7 +303,7 @@ void paxos_receive(paxos *p, const wme_node *node, uint8_t from, const wme_messa
     switch (m->kind) {
     case WME_PREPARE:
     case WME_ACCEPT:
-        answer(p, from, m, out);
+        respond(p, from, m, out);
         break;
     case WME_PROMISE:
         if (!is_current(p, m, PAXOS_PREPARES) || m->accepted >= p->ballot)

@@ -152,6 +152,8 @@ void wme_receive_sync(step s, uint8_t from, const wme_message *m)
     } else if (m->epoch > stub->now.epoch ||
                (m->epoch == stub->now.epoch && m->sn > stub->now.sn && !stub->blocked)) {
         wme_send_sync(s, wme_bit(from));
+    } else if (m->executed > stub->executed && m->sn == stub->now.sn && !stub->blocked) {
+        wme_commit(s); /* who has executed it has seen a majority */
     } else if (m->executed < stub->executed && m->sn == stub->now.op_sn) {
         wme_message done = {.kind = WME_DOINVOKE, .epoch = m->epoch, .sn = m->sn};
         wme_out_send(s.out, wme_bit(from), &done);
@@ -229,6 +231,10 @@ void wme_receive_state(step s, uint8_t from, const wme_message *m)
         s.node->refused[WME_NOT_THE_OWNER]++; /* only this node makes slots now */
         return;
     }
+    if (!new_epoch && m->record.entry < stub->now.entry) {
+        s.node->refused[WME_MALFORMED]++; /* the fencing number never goes back */
+        return;
+    }
     if (!new_epoch)
         wme_execute_open(s); /* a later slot was made: it is acknowledged by a majority */
     if (!catch_up(s, m)) {
@@ -254,6 +260,8 @@ void wme_receive_state(step s, uint8_t from, const wme_message *m)
     }
     if (!new_epoch && state.owner == s.node->me)
         wme_serve(s);
+    else if (!new_epoch)
+        wme_ask_again(s);
     wme_take_early(s);
     wme_watch(s);
 }

@@ -1,6 +1,6 @@
 /*
  * Failure detector by heartbeats. The own place in `heard` has the latest time that it was told, so
- * that the clock never goes back.
+ * that the clock never goes back and it is never silent to itself.
  *
  * Who was paused itself has heard nobody in the meantime: what was sent is still on its way to it.
  * So a time that comes late is no reason to suspect anybody who may, with the longest time-out, be
@@ -67,7 +67,7 @@ detector_news detector_time(detector *d, uint64_t now)
     }
     for (uint8_t i = 0; i < d->nodes; i++) {
         uint64_t allowed = late ? d->settings.most_timeout : d->timeout[i];
-        if (i == d->me || d->suspected & wme_bit(i) || silence(d, i, now) <= allowed)
+        if (d->suspected & wme_bit(i) || silence(d, i, now) <= allowed)
             continue;
         d->suspected |= wme_bit(i);
         news.changed = true;
@@ -81,7 +81,7 @@ uint64_t detector_deadline(const detector *d)
     uint64_t deadline = d->next_beat;
     for (uint8_t i = 0; i < d->nodes; i++) {
         uint64_t end = d->heard[i] + d->timeout[i] + 1;
-        if (i == d->me || d->suspected & wme_bit(i) || end <= d->heard[d->me])
+        if (d->suspected & wme_bit(i) || end <= d->heard[d->me])
             continue;
         if (end < deadline)
             deadline = end;

@@ -73,18 +73,6 @@ void wme_eject(step s)
     wme_tell(s, wished ? WME_REM : WME_EJECTED, user);
 }
 
-/* Its request must be in the queue, under a number that was not granted yet: erratum 22. */
-static void ask_again(step s)
-{
-    wme_stub *stub = s.stub;
-    if (wme_queue_place(&stub->now, s.node->me) < stub->now.queued &&
-        stub->now.asked[s.node->me] == stub->request &&
-        stub->now.granted[s.node->me] < stub->request)
-        return;
-    stub->state = WME_IDLE;
-    wme_ask(s);
-}
-
 static void settle_as_owner(step s)
 {
     wme_stub *stub = s.stub;
@@ -113,8 +101,7 @@ static void settle_as_other(step s)
     wme_eject(s);
     if (stub->state == WME_TOKEN_HELD) /* erratum 19 */
         stub->state = WME_IDLE;
-    if (stub->state == WME_REQUESTING)
-        ask_again(s);
+    wme_ask_again(s);
     wme_ask(s);
 }
 

@@ -43,13 +43,20 @@ bool wme_queue_head(wme_record *r, uint8_t *node)
     return false;
 }
 
+/* Of an operation or a request: no cluster comes beyond it. */
+#define MOST_NUMBER (UINT64_MAX / 2)
+
 bool wme_record_valid(const wme_record *r, uint8_t nodes)
 {
     uint16_t seen = 0;
-    if (r->owner >= nodes || r->queued > nodes || r->op_sn > r->sn || r->sn >> WME_ENTRY_BITS != 0)
+    if (r->owner >= nodes || r->queued > nodes || r->op_sn > r->sn ||
+        (r->sn | r->entry) >> WME_ENTRY_BITS != 0 || r->ops > MOST_NUMBER)
         return false;
     if (r->op_sn != 0 && (r->last == NULL || r->ops == 0))
         return false;
+    for (uint8_t i = 0; i < nodes; i++)
+        if (r->granted[i] > MOST_NUMBER || r->asked[i] > MOST_NUMBER)
+            return false;
     for (uint8_t i = 0; i < r->queued; i++) {
         if (r->queue[i] >= nodes || (seen & wme_bit(r->queue[i])) != 0)
             return false;
@@ -66,12 +73,14 @@ static bool has_record(const wme_message *m)
            m->kind == WME_DECIDED || (m->kind == WME_PROMISE && m->accepted != 0);
 }
 
-static bool too_large(const wme_op *op)
+static wme_refusal check_op(const wme_node *node, const wme_op *op)
 {
-    return op != NULL && op->bytes > WME_MOST_OP;
+    if (op->bytes > WME_MOST_OP)
+        return WME_OVERSIZED;
+    return op->origin < node->nodes ? WME_FINE : WME_MALFORMED;
 }
 
-static wme_refusal check_state(const wme_message *m)
+static wme_refusal check_state(const wme_node *node, const wme_message *m)
 {
     if (m->count > WME_MOST_LOG || m->count > m->executed || m->record.ops < m->executed ||
         m->record.ops - m->executed > 1)
@@ -79,34 +88,38 @@ static wme_refusal check_state(const wme_message *m)
     bool open = m->record.ops > m->executed;
     if (open && (m->record.last == NULL || m->record.op_sn != m->record.sn))
         return WME_MALFORMED;
+    if (open && m->record.owner == node->me) /* who has it open would know */
+        return WME_MALFORMED;
     if (m->snapshot && m->resource == NULL)
         return WME_MALFORMED;
-    for (uint8_t i = 0; i < m->count; i++)
-        if (m->ops[i] == NULL)
-            return WME_MALFORMED;
-        else if (too_large(m->ops[i]))
-            return WME_OVERSIZED;
-    return WME_FINE;
+    wme_refusal why = WME_FINE;
+    for (uint8_t i = 0; i < m->count && why == WME_FINE; i++)
+        why = m->ops[i] == NULL ? WME_MALFORMED : check_op(node, m->ops[i]);
+    return why;
+}
+
+static wme_refusal check_record(const wme_node *node, const wme_message *m)
+{
+    if (m->record.epoch != m->epoch || !wme_record_valid(&m->record, node->nodes))
+        return WME_MALFORMED;
+    return m->record.last == NULL ? WME_FINE : check_op(node, m->record.last);
 }
 
 wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m)
 {
     if (from >= node->nodes || from == node->me)
         return WME_UNKNOWN_SENDER;
-    if (m->kind >= WME_KINDS || m->to >= node->nodes || m->sn >> WME_ENTRY_BITS != 0 ||
-        m->entry >> WME_ENTRY_BITS != 0)
+    if (m->kind >= WME_KINDS || m->to >= node->nodes || (m->sn | m->entry) >> WME_ENTRY_BITS != 0 ||
+        m->executed > MOST_NUMBER || m->request > MOST_NUMBER)
         return WME_MALFORMED;
     if (m->epoch == 0 || m->epoch > WME_MOST_EPOCH)
         return WME_ABSURD_EPOCH;
-    if (m->kind == WME_INVOKE && m->op == NULL)
-        return WME_MALFORMED;
-    if (m->kind == WME_INVOKE && too_large(m->op))
-        return WME_OVERSIZED;
-    if (has_record(m)) {
-        if (m->record.epoch != m->epoch || !wme_record_valid(&m->record, node->nodes))
-            return WME_MALFORMED;
-        if (too_large(m->record.last))
-            return WME_OVERSIZED;
-    }
-    return m->kind == WME_STATE ? check_state(m) : WME_FINE;
+    wme_refusal why = WME_FINE;
+    if (m->kind == WME_INVOKE)
+        why = m->op == NULL ? WME_MALFORMED : check_op(node, m->op);
+    if (has_record(m))
+        why = check_record(node, m);
+    if (m->kind == WME_STATE && why == WME_FINE)
+        why = check_state(node, m);
+    return why;
 }

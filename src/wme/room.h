@@ -29,6 +29,8 @@ bool wme_record_valid(const wme_record *r, uint8_t nodes);
 /* ---- stub.c: the normal phase ---- */
 /* Runs the open operation, if there is one: it is known to be acknowledged by a majority. */
 void wme_execute_open(step s);
+/* The same, in the normal phase: the user who issued it may be gone. */
+void wme_commit(step s);
 /* Runs operation `executed` + 1, and answers the one who issued it. */
 void wme_execute_next(step s, wme_op *op);
 /* Slot now.sn + 1: an operation, by the owner; and here, whoever made it. */
@@ -46,6 +48,8 @@ void wme_accept(step s, uint8_t from, const wme_early *m);
 void wme_serve(step s);
 /* Asks for the token, if a user wants in. */
 void wme_ask(step s);
+/* Who asks must be in the queue, under a number that was not granted yet: erratum 22. */
+void wme_ask_again(step s);
 /* The user inside goes, as it wished. */
 void wme_depart(step s);
 void wme_tell(step s, wme_verb what, wme_user *user);

@@ -29,8 +29,7 @@ void wme_execute_open(step s)
         wme_execute_next(s, s.stub->now.last);
 }
 
-/* The open operation is acknowledged by a majority. */
-static void commit(step s)
+void wme_commit(step s)
 {
     wme_stub *stub = s.stub;
     wme_execute_open(s);
@@ -54,7 +53,7 @@ static void commit_if_acknowledged(step s)
         wme_message m = {.kind = WME_DOINVOKE, .epoch = s.stub->now.epoch, .sn = s.stub->now.sn};
         wme_out_send(s.out, wme_others(s.node), &m);
     }
-    commit(s);
+    wme_commit(s);
 }
 
 void wme_acknowledge(step s, bool again)
@@ -89,16 +88,6 @@ void wme_accept_invoke(step s, wme_op *op)
     wme_out_persist(s.out);
 }
 
-static void send_invoke(step s, uint16_t to)
-{
-    wme_message m = {.kind = WME_INVOKE,
-                     .epoch = s.stub->now.epoch,
-                     .sn = s.stub->now.sn,
-                     .stable = wme_stable(s.stub, s.node),
-                     .op = s.stub->now.last};
-    wme_out_send(s.out, to, &m);
-}
-
 void wme_invoke(step s)
 {
     wme_stub *stub = s.stub;
@@ -107,7 +96,12 @@ void wme_invoke(step s)
     if (op->id == 0)
         op->id = wme_op_id(stub->now.epoch, stub->now.sn + 1);
     wme_accept_invoke(s, op);
-    send_invoke(s, wme_others(s.node));
+    wme_message m = {.kind = WME_INVOKE,
+                     .epoch = stub->now.epoch,
+                     .sn = stub->now.sn,
+                     .stable = wme_stable(stub, s.node),
+                     .op = op};
+    wme_out_send(s.out, wme_others(s.node), &m);
     commit_if_acknowledged(s);
 }
 
@@ -140,7 +134,9 @@ static void receive_ack(step s, uint8_t from, const wme_message *m)
 
 /* ---- the token ---- */
 
-/* Errata 23, 24: what is granted may be an older request than the one that is waited for, or none. */
+/*
+ * Errata 23, 24: what is granted may be an older request than the one that is waited for, or none.
+ */
 static void accept_granted(step s, uint8_t to, uint64_t request, uint64_t entry)
 {
     wme_stub *stub = s.stub;
@@ -193,27 +189,25 @@ void wme_accept(step s, uint8_t from, const wme_early *m)
     wme_stub *stub = s.stub;
     if (m->kind == WME_DOINVOKE) {
         if (m->sn == stub->now.sn && m->sn == stub->now.op_sn)
-            commit(s);
+            wme_commit(s);
         return;
     }
     if (m->kind == WME_REQUEST) {
         receive_request(s, from, m->request);
         return;
     }
-    if (m->sn <= stub->now.sn) {
-        /* The owner repeats it because it has not heard the answer. */
-        if (m->kind == WME_INVOKE && m->sn == stub->now.sn && from == stub->now.owner)
-            wme_acknowledge(s, false);
+    if (m->sn <= stub->now.sn)
         return;
-    }
     if (from != stub->now.owner || from == s.node->me) {
         s.node->refused[WME_NOT_THE_OWNER]++;
         return;
     }
-    if (m->kind == WME_GRANTED)
-        accept_granted(s, m->to, m->request, m->entry);
-    else
+    if (m->kind == WME_INVOKE)
         receive_invoke(s, m);
+    else if (m->entry < stub->now.entry) /* the fencing number never goes back */
+        s.node->refused[WME_MALFORMED]++;
+    else
+        accept_granted(s, m->to, m->request, m->entry);
 }
 
 static void receive_now(step s, uint8_t from, const wme_message *m)
@@ -274,13 +268,9 @@ void wme_tick(wme_stub *stub, wme_node *node, wme_out *out)
         wme_message m = {.kind = WME_REQUEST, .epoch = stub->now.epoch, .request = stub->request};
         wme_out_send(out, wme_others(node), &m);
     }
-    if (wme_is_open(stub)) {
-        if (stub->now.owner == node->me)
-            send_invoke(s, wme_others(node) & (uint16_t)~stub->acks);
-        else
-            wme_acknowledge(s, true);
-    }
-    wme_send_sync(s, wme_others(node));
+    if (wme_is_open(stub))
+        wme_acknowledge(s, true);
+    wme_send_sync(s, wme_others(node)); /* who has missed an INVOKE gets it by this */
 }
 
 void wme_start(wme_stub *stub, const wme_node *node, uint8_t first_owner)

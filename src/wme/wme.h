@@ -126,8 +126,8 @@ typedef struct wme_user wme_user;
 
 typedef enum wme_verb {
     WME_SEND,    /* `message` to each node of `to` */
-    WME_PERSIST, /* nothing below leaves before the lock's durable part is safe, together with the
-                      resource as it is at this point */
+    WME_PERSIST, /* the lock's durable part and the resource, as the whole step leaves them, are
+                    safe before anything of it is sent or told */
     WME_EXECUTE, /* run `op`, number `number`; its result is the outcome for `user`, if not NULL */
     WME_INSTALL, /* the resource of the message just received replaces the own */
     WME_RECALL,  /* that resource has executed `op` already: answer `user` from what it remembers */
@@ -150,7 +150,10 @@ typedef struct wme_action {
     wme_message message;
 } wme_action;
 
-/* To be done in this order, before the next event. Keeps the operations that it names. */
+/*
+ * All of a step, to be done before the next event: first what changes the resource, then the disk,
+ * then the rest; each in this order. Keeps the operations that it names.
+ */
 typedef struct wme_out {
     uint32_t count;
     wme_action actions[WME_MOST_ACTIONS];

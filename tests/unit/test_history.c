@@ -1,6 +1,7 @@
 /*
  * The judge of histories, on histories made by hand: right ones, and for each property wrong ones.
- * Each is a line of words; the time of an event is its place in the line, from 1.
+ * Each is a line of words; the time of an event is its place in the line, from 1, and for one that
+ * begins with = the time of the one before it.
  */
 #include "../../sim/history.h"
 #include "unit.h"
@@ -77,8 +78,10 @@ static void tell(history *h, const char *line)
     uint64_t at = 0;
     assert_non_null(copy);
     for (char *text = strtok_r(copy, ",", &rest); text; text = strtok_r(NULL, ",", &rest)) {
-        event e = read_event(text);
-        at++;
+        text += strspn(text, " ");
+        bool at_once = *text == '=';
+        event e = read_event(text + at_once);
+        at += !at_once;
         if (strcmp(e.name, "quiet") == 0)
             history_quiet(h, at);
         else if (strcmp(e.name, "end") == 0) /* bits of nodes */
@@ -135,9 +138,14 @@ static const struct {
      FIRST_SECTION OTHERS_FOLLOW "install 2 0 5, install 2 1 11, install 1 0 5, state 1 0 5,"
                                  "execute 1 1 7 70, state 1 1 11, end 7"},
     {"a replica that does not run may be behind", FIRST_SECTION "end 1"},
+    {"a replica that came back and stopped again may be behind",
+     "try 0 0, crit 0 1, issue 0 7, execute 2 1 7 70, gone 0, install 2 0 5, end 3"},
     {"slots again, the same in another epoch",
      "slot 0 1 1 5, slot 0 1 1 5, slot 1 2 1 6, slot 0 1 2 5, epoch 0 2 9, epoch 1 2 9, end 7"},
     {"who waits at a node that does not run", "try 0 2, end 3"},
+    {"who said something at the end only", "try 0 0, crit 0 1, exit 0, =end 7"},
+    {"who has issued something at the end only", "try 0 0, crit 0 1, issue 0 7, =end 7"},
+    {"who tries at the end only", "try 0 0, =end 7"},
     {"who waits for somebody who stays inside", "try 0 0, crit 0 1, try 1 1, end 3"},
     {"ejected from an operation issued before the quiet period",
      "try 0 0, crit 0 1, issue 0 7, quiet, ejected 0, end 7"},
@@ -206,6 +214,9 @@ static const wrong_one wrong[] = {
     {HISTORY_WME2, 8, "token 1, tried for after the section with token 2 had ended",
      "try 0 0, crit 0 2, issue 0 7, gone 0, try 1 1, crit 1 1, issue 1 8, execute 1 1 8 80,"
      "execute 1 2 7 70"},
+
+    {HISTORY_WME2, 9, "token 1, tried for after the section with token 2 had ended",
+     "try 0 0, crit 0 2, exit 0, gone 0, try 1 1, crit 1 1, try 2 2, issue 1 7, execute 1 1 7 70"},
 
     {HISTORY_WME3, 1, "nobody has issued", "execute 0 1 7 70"},
     {HISTORY_WME3, 8, "number 2 (key 7) is of the section with token 1, number 1 (key 8) of that",
@@ -281,6 +292,8 @@ static const wrong_one wrong[] = {
      "try 0 0, try 1 1, crit 0 1, issue 0 7, end 7"},
     {HISTORY_OPERATION_PROGRESS, 5, "issued in the quiet period, at 4, and ejected",
      "try 0 0, crit 0 1, quiet, issue 0 7, ejected 0, end 7"},
+    {HISTORY_OPERATION_PROGRESS, 4, "issued in the quiet period, at 3, and ejected",
+     "try 0 0, crit 0 1, quiet, =issue 0 7, ejected 0, end 7"},
     {HISTORY_DIVERGED, 6, "node 0 ends at number 0, node 1 at 1",
      "try 0 2, crit 0 1, issue 0 7, execute 1 1 7 70, gone 0, end 3"},
 };
@@ -331,6 +344,11 @@ static void test_reset(void **state)
             assert_int_equal(history_wrong(h)->broken, HISTORY_FINE);
         }
     }
+    history_reset(h, NODES, USERS);
+    tell(h, "slot 0 1 1 5, epoch 0 2 9, end 7");
+    history_reset(h, NODES, USERS);
+    tell(h, "slot 1 1 1 6, epoch 0 2 8, end 7");
+    assert_int_equal(history_wrong(h)->broken, HISTORY_FINE);
     history_free(h);
 }
 
