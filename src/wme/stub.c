@@ -142,8 +142,7 @@ static void accept_granted(step s, uint8_t to, uint64_t request, uint64_t entry)
     wme_stub *stub = s.stub;
     wme_record *now = &stub->now;
     wme_execute_open(s);
-    now->sn++;
-    stub->early_acks = 0;
+    now->sn++; /* nobody has acknowledged it early: it is no operation */
     if (now->granted[to] < request)
         now->granted[to] = request;
     if (now->asked[to] <= request)
