@@ -98,8 +98,8 @@ void wme_ask_again(step s)
     wme_stub *stub = s.stub;
     uint8_t me = s.node->me;
     bool queued = wme_queue_place(&stub->now, me) < stub->now.queued;
-    if (stub->state != WME_REQUESTING || (queued && stub->now.asked[me] == stub->request &&
-                                          stub->now.granted[me] < stub->request))
+    if (stub->state != WME_REQUESTING ||
+        (queued && stub->now.asked[me] == stub->request && stub->now.granted[me] < stub->request))
         return;
     stub->state = WME_IDLE;
     wme_ask(s);
