@@ -57,7 +57,7 @@ static void forget(wme_early *e)
 
 void wme_forget_early(wme_stub *stub)
 {
-    for (uint8_t i = 0; i < WME_MOST_EARLY; i++)
+    for (int i = 0; i < WME_MOST_EARLY; i++)
         forget(&stub->early[i]);
 }
 
@@ -90,7 +90,7 @@ static bool too_late(const wme_stub *stub, const wme_early *e)
 void wme_take_early(step s)
 {
     wme_stub *stub = s.stub;
-    for (uint8_t i = 0; i < WME_MOST_EARLY && !stub->blocked;) {
+    for (int i = 0; i < WME_MOST_EARLY && !stub->blocked;) {
         wme_early e = stub->early[i];
         if (e.epoch != 0 && its_time(stub, &e)) {
             stub->early[i] = (wme_early){0};

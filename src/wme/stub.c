@@ -134,9 +134,7 @@ static void receive_ack(step s, uint8_t from, const wme_message *m)
 
 /* ---- the token ---- */
 
-/*
- * Errata 23, 24: what is granted may be an older request than the one that is waited for, or none.
- */
+/* Errata 23, 24: what is granted may be an older request than the one waited for, or none. */
 static void accept_granted(step s, uint8_t to, uint64_t request, uint64_t entry)
 {
     wme_stub *stub = s.stub;
