@@ -8,22 +8,21 @@ typedef unsigned long long number;
 
 void report_counts(const row *rows, uint32_t count, FILE *out)
 {
-    fprintf(out,
-            "messages / steps%31s  %-11s %-11s %-11s %-11s  %s\n"
-            "%-24s %5s  %15s  %-11s %-11s %-11s %-11s  %s\n",
-            "", "enter,", "exit,", "exit,", "operation,", "operation,", "", "nodes",
-            "enter, elsewhere", "token here", "nobody waits", "handed over", "issuer", "everybody");
+    fprintf(out, "%-22s %5s  %-13s %-13s %-13s %-13s %-13s %s\n", "messages / steps", "", "enter,",
+            "enter,", "exit,", "exit,", "operation,", "operation,");
+    fprintf(out, "%-22s %5s  %-13s %-13s %-13s %-13s %-13s %s\n", "", "nodes", "elsewhere",
+            "token here", "nobody waits", "handed over", "for issuer", "everywhere");
     for (uint32_t i = 0; i < count; i++) {
         const costs *c = &rows[i].costs;
-        char cells[6][24];
         const cost *const all[] = {&c->enter_elsewhere, &c->enter_here, &c->exit_alone,
                                    &c->exit_handing, &c->operation};
-        for (int k = 0; k < 5; k++)
-            snprintf(cells[k], sizeof cells[k], "%llu / %u", (number)all[k]->messages,
-                     all[k]->steps);
-        snprintf(cells[5], sizeof cells[5], "%u", c->operation.steps_all);
-        fprintf(out, "%-24s %5u  %16s  %-11s %-12s %-11s %-11s %s\n", rows[i].name, rows[i].nodes,
-                cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]);
+        fprintf(out, "%-22s %5u  ", rows[i].name, rows[i].nodes);
+        for (int k = 0; k < 5; k++) {
+            char cell[24];
+            snprintf(cell, sizeof cell, "%llu / %u", (number)all[k]->messages, all[k]->steps);
+            fprintf(out, "%-13s ", cell);
+        }
+        fprintf(out, "%llu / %u\n", (number)c->operation.messages, c->operation.steps_all);
     }
 }
 
@@ -42,7 +41,7 @@ void report_counts_json(const row *rows, uint32_t count, FILE *out)
     json_open(&j, NULL, '[');
     for (uint32_t i = 0; i < count; i++) {
         json_open(&j, NULL, '{');
-        json_string(&j, "algorithm", rows[i].name);
+        json_string(&j, "name", rows[i].name);
         json_integer(&j, "nodes", rows[i].nodes);
         cost_json(&j, "enter_elsewhere", &rows[i].costs.enter_elsewhere);
         cost_json(&j, "enter_here", &rows[i].costs.enter_here);

@@ -89,8 +89,8 @@ static int count(const wish *w)
     for (uint8_t nodes = 3; nodes <= WME_MOST_NODES; nodes = (uint8_t)(nodes + 2)) {
         uint8_t n = w->wishes.nodes != 0 ? w->wishes.nodes : nodes;
         if (w->baseline) {
-            rows[made++] = (row){"consensus, all to all", n, count_baseline_all_to_all(n)};
-            rows[made++] = (row){"consensus, paxos", n, count_baseline_linear(n)};
+            rows[made++] = (row){"consensus-all-to-all", n, count_baseline_all_to_all(n)};
+            rows[made++] = (row){"consensus-paxos", n, count_baseline_linear(n)};
         } else {
             if (ack == NULL || strcmp(ack, "all") == 0)
                 rows[made++] = (row){"WME-1", n, count_wme(n, true)};

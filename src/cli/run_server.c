@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -64,6 +65,14 @@ static void last_words(const char *log, char *line, size_t bytes)
     fclose(file);
 }
 
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+    return hash;
+}
+
 /* Only one comes here at a time. */
 static bool start_server(const char *directory, const char *socket_path, char complaint[512])
 {
@@ -71,13 +80,17 @@ static bool start_server(const char *directory, const char *socket_path, char co
     char log[PLACE_BYTES];
     char idle[16];
     char line[256];
-    if (!place_state("run-tokens", state))
+    char name[40];
+    snprintf(name, sizeof name, "run-tokens-%016" PRIx64,
+             hash_of(directory)); /* not to be shared */
+    if (!place_state(name, state))
         snprintf(state, sizeof state, "%.490s/tokens", directory);
     snprintf(log, sizeof log, "%.500s/log", directory);
     snprintf(idle, sizeof idle, "%d", IDLE_EXIT);
-    char *words[] = {"baton",       "serve",       "--listen", (char *)socket_path, "--state",
-                     state,         "--idle-exit", idle,       "--loops",           "1",
-                     "--log-level", "error",       NULL};
+    /* Nobody needs to be held back: the guard knows whose command is still running. */
+    char *words[] = {
+        "baton", "serve",   "--listen", (char *)socket_path, "--state",     state,   "--idle-exit",
+        idle,    "--loops", "1",        "--no-hold-back",    "--log-level", "error", NULL};
     int output = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     pid_t server = output < 0 ? -1 : fork();
     if (server == 0)
@@ -140,10 +153,7 @@ bool private_server(const char *socket_path, char complaint[512])
 /* One byte of one file for each name, far apart: two names that meet would only wait longer. */
 static off_t place_of(const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
-    return (off_t)(hash >> 2);
+    return (off_t)(hash_of(name) >> 2);
 }
 
 int private_guard(const char *socket_path, const char *name)

@@ -18,8 +18,12 @@ static void help(void)
          "\n"
          "  -l, --listen ADDR         HOST:PORT, or the path of a Unix socket; may be repeated\n"
          "                            (127.0.0.1:7700)\n"
+         "      --http PORT|HOST:PORT /health, and /metrics for Prometheus; no password is asked "
+         "for\n"
          "      --state FILE          where tokens are remembered over restarts\n"
          "                            ($XDG_STATE_HOME/baton/tokens)\n"
+         "      --no-hold-back        after a crash, grant at once what others may still believe "
+         "to hold\n"
          "      --auth-file FILE      its first line is the password that AUTH must give; needed "
          "to\n"
          "                            listen beyond this machine\n"
@@ -36,11 +40,26 @@ static void help(void)
          "Ends on SIGINT and SIGTERM. Try it: redis-cli -3 -p 7700 TRY mylock");
 }
 
-enum { STATE = 256, AUTH, LOOPS, GRACE, IDLE, CONNECTIONS, WAITERS, NAME, OUTPUT, LEVEL };
+enum {
+    STATE = 256,
+    HTTP,
+    AT_ONCE,
+    AUTH,
+    LOOPS,
+    GRACE,
+    IDLE,
+    CONNECTIONS,
+    WAITERS,
+    NAME,
+    OUTPUT,
+    LEVEL
+};
 
 static const struct option options[] = {
     {"listen", required_argument, NULL, 'l'},
+    {"http", required_argument, NULL, HTTP},
     {"state", required_argument, NULL, STATE},
+    {"no-hold-back", no_argument, NULL, AT_ONCE},
     {"auth-file", required_argument, NULL, AUTH},
     {"loops", required_argument, NULL, LOOPS},
     {"grace", required_argument, NULL, GRACE},
@@ -103,6 +122,18 @@ static int parse_number_option(int option, serve_settings *s)
     return EXIT_DONE;
 }
 
+/* A port alone is for this machine alone. NULL if it makes no sense. */
+static const char *parse_http(const char *given)
+{
+    static char local[32];
+    uint64_t port;
+    if (parse_number(given, 0, 65535, &port)) {
+        snprintf(local, sizeof local, "127.0.0.1:%u", (unsigned)port);
+        return local;
+    }
+    return listen_is_tcp(given) ? given : NULL;
+}
+
 static int parse_option(int option, serve_settings *s, const char **auth, char **argv)
 {
     switch (option) {
@@ -111,8 +142,16 @@ static int parse_option(int option, serve_settings *s, const char **auth, char *
             return usage_error("serve", "no more than %d addresses", MOST_ADDRESSES);
         s->address[s->addresses++] = optarg;
         return EXIT_DONE;
+    case HTTP:
+        s->http = parse_http(optarg);
+        if (s->http == NULL)
+            return usage_error("serve", "--http takes a port, or HOST:PORT");
+        return EXIT_DONE;
     case STATE:
         s->state = optarg;
+        return EXIT_DONE;
+    case AT_ONCE:
+        s->at_once = true;
         return EXIT_DONE;
     case AUTH:
         *auth = optarg;
@@ -139,6 +178,9 @@ static int run(serve_settings *s, const char *auth)
             return usage_error("serve",
                                "%s is no address of this machine alone; that needs --auth-file",
                                s->address[i]);
+    if (s->http != NULL && !listen_is_local(s->http) && auth == NULL)
+        return usage_error(
+            "serve", "%s is no address of this machine alone; that needs --auth-file", s->http);
     if (auth != NULL && (secret = read_password("serve", auth)) == NULL)
         return EXIT_FAILED;
     s->secret = secret;

@@ -172,6 +172,7 @@ int baton_client_try(baton_client *client, const char *name, uint64_t *token)
         lock_name *n = names_find(&c->names, w.name, w.bytes, w.hash);
         if (n != NULL && is_known_busy(n)) {
             c->counts.refused_here++;
+            c->unreported++;
             return leave_with(c, BATON_BUSY, 0);
         }
         if (n != NULL && n->a.doing == WDME_TRIES) {

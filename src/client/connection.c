@@ -106,17 +106,27 @@ void connection_flush(baton_client *c, connection *k)
         keeper_wake(c); /* it sends the rest when there is room */
 }
 
-static void put(resp_out *out, const char *verb, const char *name, const uint64_t *number)
+static void put_number(resp_out *out, uint64_t number)
 {
     char digits[24];
-    resp_array(out, 1u + (name != NULL) + (number != NULL));
+    snprintf(digits, sizeof digits, "%" PRIu64, number);
+    resp_text(out, digits);
+}
+
+/* A command, and with it, at no message's cost, how many tries were refused here since the last. */
+static void put(baton_client *c, resp_out *out, const char *verb, const char *name,
+                const uint64_t *number)
+{
+    uint64_t refused = c->unreported < UINT32_MAX ? c->unreported : UINT32_MAX;
+    resp_array(out, 1u + (name != NULL) + (number != NULL) + (refused > 0));
     resp_text(out, verb);
     if (name != NULL)
         resp_text(out, name);
-    if (number != NULL) {
-        snprintf(digits, sizeof digits, "%" PRIu64, *number);
-        resp_text(out, digits);
-    }
+    if (number != NULL)
+        put_number(out, *number);
+    if (refused > 0)
+        put_number(out, refused);
+    c->unreported -= refused;
 }
 
 static void enlist(baton_client *c, connection *k, request *r)
@@ -140,7 +150,7 @@ static void put_renewal(baton_client *c, connection *k)
     k->renewal = (request){.kind = ASK_RENEW};
     k->renewing = true;
     enlist(c, k, &k->renewal);
-    put(&k->out, "RENEW", NULL, &lease);
+    put(c, &k->out, "RENEW", NULL, &lease);
 }
 
 void connection_renew(baton_client *c, connection *k)
@@ -155,19 +165,19 @@ void connection_ask(baton_client *c, connection *k, request *r, const char *name
     enlist(c, k, r);
     switch (r->kind) {
     case ASK_TRY:
-        put(&k->out, "TRY", name, NULL);
+        put(c, &k->out, "TRY", name, NULL);
         break;
     case ASK_LOCK:
-        put(&k->out, "LOCK", name, &number);
+        put(c, &k->out, "LOCK", name, &number);
         /* Read when the lock is granted: the lease begins anew, however long that took. */
         if (c->lease > 0)
             put_renewal(c, k);
         break;
     case ASK_EXIT:
-        put(&k->out, "EXIT", name, &number);
+        put(c, &k->out, "EXIT", name, &number);
         break;
     case ASK_RENEW:
-        put(&k->out, "RENEW", NULL, &number);
+        put(c, &k->out, "RENEW", NULL, &number);
         break;
     }
     connection_flush(c, k);

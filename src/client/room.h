@@ -109,6 +109,7 @@ struct baton_client {
     void (*lost)(void *context, const char *name, uint64_t token);
     void *context;
     baton_client_counts counts;
+    uint64_t unreported; /* tries refused here, of which the server does not know yet */
     lock_names names;
     connection *main; /* NULL: to be connected */
     bool connecting;  /* a call does that; others wait for it */

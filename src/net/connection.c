@@ -69,7 +69,9 @@ static void handle_closed(uv_handle_t *handle)
 
 static void end_session(connection *c)
 {
-    session_end(&c->session);
+    uint64_t lease = session_end(&c->session, uv_now(&c->in->uv));
+    if (c->in->stopping && lease > c->in->lease_left)
+        c->in->lease_left = lease;
     drop_notices(c->in, &c->session.roles);
     uv_close((uv_handle_t *)&c->timer, handle_closed);
 }
@@ -77,6 +79,15 @@ static void end_session(connection *c)
 static void grace_over(uv_timer_t *timer)
 {
     end_session(timer->data);
+}
+
+/* Whatever it keeps for a while, it must not get more. */
+static void give_up_wait(connection *c)
+{
+    session *s = &c->session;
+    if (s->waits)
+        registry_wait_over(s->of->locks, &s->roles, s->waits_for, s->waits_for_bytes,
+                           uv_now(&c->in->uv));
 }
 
 /* The socket goes at once, the session when its grace is over. */
@@ -87,12 +98,26 @@ void connection_close(connection *c, const char *why)
     c->closing = true;
     log_line(LOG_DEBUG, "disconnected", "from=%s why=\"%s\"", c->session.from, why);
     uv_close(&c->socket.handle, handle_closed);
-    if (c->session.waits) /* whatever it keeps for a while, it must not get more */
-        registry_wait_over(c->in->service->locks, &c->session.roles, c->session.waits_for,
-                           c->session.waits_for_bytes, uv_now(&c->in->uv));
+    give_up_wait(c);
     if (c->in->settings->grace > 0 && !c->in->stopping)
         uv_timer_start(&c->timer, grace_over, c->in->settings->grace, 0);
     else
+        end_session(c);
+}
+
+void connection_stop(connection *c)
+{
+    if (c->closing)
+        return;
+    uv_read_stop(&c->socket.stream);
+    give_up_wait(c);
+}
+
+void connection_finish(connection *c)
+{
+    if (!c->closing)
+        connection_close(c, "the server ends");
+    else if (uv_is_active((uv_handle_t *)&c->timer)) /* its grace */
         end_session(c);
 }
 
@@ -122,7 +147,7 @@ static void shrink(resp_out *out)
 static void flush(connection *c)
 {
     resp_out *out = &c->session.out;
-    if (c->closing)
+    if (c->closing || c->in->stopping)
         return;
     if (out->overflow) { /* also while a write is under way: it may be so for ever */
         log_line(LOG_WARN, "cut_off", "from=%s why=\"does not read what it gets\"",
@@ -207,6 +232,8 @@ static void start_reading(connection *c);
 void connection_serve(connection *c)
 {
     session *s = &c->session;
+    if (c->in->stopping)
+        return;
     if (c->pending_bytes > 0 && !s->waits) {
         size_t used = session_feed(s, c->pending, c->pending_bytes, uv_now(&c->in->uv));
         c->pending_bytes -= used;
@@ -286,7 +313,7 @@ void connection_welcome(loop *in, const newcomer *who)
         return;
     }
     c->in = in;
-    session_start(&c->session, in->service, post);
+    session_start(&c->session, in->service, &in->traffic, post);
     int error = open_socket(c, who);
     uv_timer_init(&in->uv, &c->timer);
     c->socket.handle.data = c->timer.data = c->write.data = c;

@@ -62,6 +62,12 @@ static bool parse_tcp(const char *address, struct sockaddr_storage *out)
            uv_ip6_addr(name, (int)port, (struct sockaddr_in6 *)out) == 0;
 }
 
+bool listen_is_tcp(const char *address)
+{
+    struct sockaddr_storage at;
+    return !is_path(address) && parse_tcp(address, &at);
+}
+
 bool listen_is_local(const char *address)
 {
     struct sockaddr_storage at;
@@ -147,18 +153,22 @@ static int open_one(listener *l, const char *address)
     return error != 0 ? error : uv_listen(&l->socket.stream, BACKLOG, have_connection);
 }
 
+static void name_of(const struct sockaddr_storage *at, char *name, size_t bytes)
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+    uv_ip_name((const struct sockaddr *)at, host, sizeof host);
+    snprintf(name, bytes, at->ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
+             ntohs(((const struct sockaddr_in *)at)->sin_port));
+}
+
 static void say_where(const listener *l, const char *address)
 {
     struct sockaddr_storage at;
     int length = sizeof at;
-    char name[80];
+    char name[LISTEN_NAME_BYTES];
     snprintf(name, sizeof name, "%s", address);
-    if (!l->is_unix && uv_tcp_getsockname(&l->socket.tcp, (struct sockaddr *)&at, &length) == 0) {
-        char host[INET6_ADDRSTRLEN] = "";
-        uv_ip_name((struct sockaddr *)&at, host, sizeof host);
-        snprintf(name, sizeof name, at.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
-                 ntohs(((struct sockaddr_in *)&at)->sin_port));
-    }
+    if (!l->is_unix && uv_tcp_getsockname(&l->socket.tcp, (struct sockaddr *)&at, &length) == 0)
+        name_of(&at, name, sizeof name);
     log_line(LOG_INFO, "listening", "at=%s", name);
 }
 
@@ -203,11 +213,31 @@ void listen_peer_name(const uv_tcp_t *socket, char *name, size_t bytes)
 {
     struct sockaddr_storage at;
     int length = sizeof at;
-    char host[INET6_ADDRSTRLEN] = "?";
     snprintf(name, bytes, "?");
-    if (uv_tcp_getpeername(socket, (struct sockaddr *)&at, &length) != 0)
-        return;
-    uv_ip_name((struct sockaddr *)&at, host, sizeof host);
-    snprintf(name, bytes, at.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
-             ntohs(((struct sockaddr_in *)&at)->sin_port));
+    if (uv_tcp_getpeername(socket, (struct sockaddr *)&at, &length) == 0)
+        name_of(&at, name, bytes);
+}
+
+int listen_socket(const char *address, char name[LISTEN_NAME_BYTES])
+{
+    struct sockaddr_storage at;
+    const int on = 1;
+    errno = EINVAL;
+    if (is_path(address) || !parse_tcp(address, &at))
+        return -1;
+    socklen_t length =
+        at.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    int made = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (made < 0)
+        return -1;
+    setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(made, (struct sockaddr *)&at, length) == 0 && listen(made, BACKLOG) == 0 &&
+        getsockname(made, (struct sockaddr *)&at, &length) == 0) {
+        name_of(&at, name, LISTEN_NAME_BYTES);
+        return made;
+    }
+    int error = errno;
+    close(made);
+    errno = error;
+    return -1;
 }

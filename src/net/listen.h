@@ -8,6 +8,10 @@
 
 typedef struct listeners listeners;
 
+enum { LISTEN_NAME_BYTES = 80 };
+
+/* Whether that is HOST:PORT. */
+bool listen_is_tcp(const char *address);
 /* Whether that address can be reached from this machine only; false also if it is no address. */
 bool listen_is_local(const char *address);
 /*
@@ -23,5 +27,10 @@ void listen_free(listeners *all);
 
 /* "127.0.0.1:54321" */
 void listen_peer_name(const uv_tcp_t *socket, char *name, size_t bytes);
+/*
+ * A socket that listens at HOST:PORT, for whoever accepts by himself, and its address with the port
+ * that it has got; -1 with errno if that is not possible.
+ */
+int listen_socket(const char *address, char name[LISTEN_NAME_BYTES]);
 
 #endif

@@ -15,9 +15,6 @@ enum { CHUNK = 65536 };
 
 typedef struct connection connection;
 
-/* Counted by all loops together. */
-typedef BATON_ATOMIC(uint64_t) baton_atomic_count;
-
 /* A socket on its way to the loop that will serve it. */
 typedef struct newcomer {
     struct newcomer *next;
@@ -36,11 +33,13 @@ typedef struct loop {
     service *service;
     const serve_settings *settings;
     baton_atomic_count *connections_of_all;
+    traffic traffic;
     baton_tas box;
     notice *first_notice, *last_notice;
     newcomer *newcomers;
-    bool stops;
+    bool stops, closes;      /* first all loops stop, then all close their connections */
     bool stopping;           /* the loop has heard that it stops */
+    uint64_t lease_left;     /* longest that something was held under when it stopped */
     connection *connections; /* list */
     connection *dirty;       /* those with something to send */
     char chunk[CHUNK];
@@ -71,5 +70,9 @@ void connection_welcome(loop *in, const newcomer *who);
 /* Goes on with what was read before; sends what came of it; sets the clock. */
 void connection_serve(connection *c);
 void connection_close(connection *c, const char *why);
+/* The server ends: from now on nothing is read or sent, and nobody waits. */
+void connection_stop(connection *c);
+/* And when that is so on all loops, without grace. */
+void connection_finish(connection *c);
 
 #endif

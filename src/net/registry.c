@@ -27,17 +27,54 @@ static void count_message(shard *s, wdme_kind kind)
     s->counts.resets += kind == WDME_RESET;
     s->counts.lost += kind == WDME_LOST;
     s->counts.stale += kind == WDME_STALE;
+    s->counts.timeouts += kind == WDME_TIMEOUT;
     s->counts.sections += kind == WDME_OK;
+}
+
+/* Loops look at their clocks at different moments: later may be a little earlier. */
+static uint64_t lapse(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+static void count_entry(event *e, const role *who)
+{
+    e->of->since = e->now;
+    if (who->waited)
+        durations_add(&e->shard->counts.waits, lapse(who->asked_at, e->now));
+}
+
+/* The section that an event finds. */
+typedef struct section {
+    bool held;
+    uint64_t generation, since;
+} section;
+
+static section section_now(const event *e)
+{
+    const record *of = e->of;
+    bool held = of->reg.holder != WDME_NOBODY &&
+                e->shard->role[of->reg.holder].who->hear != NULL; /* before: not ours to count */
+    return (section){held, of->reg.generation, of->since};
+}
+
+/* Counts it if the event has ended it, by whatever way. */
+static void count_end(event *e, section was)
+{
+    if (was.held && e->of->reg.generation != was.generation)
+        durations_add(&e->shard->counts.holds, lapse(was.since, e->now));
 }
 
 static void speak(void *context, uint32_t to, wdme_message m)
 {
     event *e = context;
     session_roles *who = e->shard->role[to].who;
+    e->shard->spoken_to[e->shard->spoken++] = to;
+    if (who->hear == NULL)
+        return;
     count_message(e->shard, m.kind);
     if (m.kind == WDME_OK)
-        e->of->since = e->now;
-    e->shard->spoken_to[e->shard->spoken++] = to;
+        count_entry(e, &e->shard->role[to]);
     if (who == e->speaker) {
         who->hear(who, m, e->of->name, e->of->name_bytes);
         return;
@@ -107,6 +144,20 @@ _Static_assert(SHARDS == 16, "a shard for each value of the hash's upper four bi
 
 /* ---- what sessions say ---- */
 
+/* A lock that is free has a holder nonetheless while grants are held back. False: no memory. */
+static bool hold_back(event *e)
+{
+    shard *s = e->shard;
+    if (s->before == NULL || e->of->reg.holder != WDME_NOBODY)
+        return true;
+    uint32_t before = get_role(s, e->of, s->before);
+    if (before == NOTHING)
+        return false;
+    wdme_place b = place_of(e);
+    wdme_register_receive(&b, before, (wdme_message){.kind = WDME_TRY});
+    return true;
+}
+
 static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const char *name,
                              size_t bytes, wdme_message m)
 {
@@ -114,13 +165,15 @@ static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const c
     e->of = get_record(e, name, bytes, hash);
     if (e->of == NULL)
         return REGISTRY_NO_ROOM;
-    uint32_t mine = get_role(s, e->of, me);
+    bool asks = m.kind != WDME_EXIT;
+    uint32_t mine = !asks || hold_back(e) ? get_role(s, e->of, me) : NOTHING;
     if (mine == NOTHING) {
         tidy_up(e);
         return REGISTRY_NO_ROOM;
     }
     s->spoken_to[s->spoken++] = mine;
     registry_verdict verdict = REGISTRY_DONE;
+    section before = section_now(e);
     wdme_place b = place_of(e);
     bool waited = s->member[mine].waits;
     if (m.kind == WDME_LOCK && (waited || e->of->reg.holder == mine))
@@ -128,8 +181,14 @@ static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const c
     else if (m.kind == WDME_LOCK && e->of->reg.holder != WDME_NOBODY &&
              e->of->reg.waiting >= e->in->most_waiters)
         verdict = REGISTRY_CROWD;
-    else
+    if (verdict == REGISTRY_DONE) {
+        if (asks) {
+            s->role[mine].waited = m.kind == WDME_LOCK;
+            s->role[mine].asked_at = e->now;
+        }
         wdme_register_receive(&b, mine, m);
+        count_end(e, before);
+    }
     s->counts.tries += m.kind == WDME_TRY;
     tidy_up(e);
     return verdict;
@@ -172,8 +231,10 @@ static uint32_t for_all_roles(registry *r, session_roles *me, uint64_t now,
             e.of = e.shard->role[at].of;
             held += e.of->reg.holder == at;
             e.shard->spoken_to[e.shard->spoken++] = at;
+            section before = section_now(&e);
             wdme_place b = place_of(&e);
             what(&b, at);
+            count_end(&e, before);
             tidy_up(&e);
         }
         end(&e);
@@ -192,9 +253,29 @@ void registry_join(session_roles *me)
         me->first[n] = NOTHING;
 }
 
-void registry_leave(registry *r, session_roles *me)
+uint32_t registry_leave(registry *r, session_roles *me, uint64_t now)
 {
-    for_all_roles(r, me, 0, wdme_register_gone, false);
+    return for_all_roles(r, me, now, wdme_register_gone, false);
+}
+
+static void set_before(registry *r, session_roles *before)
+{
+    for (uint32_t n = 0; n < SHARDS; n++) {
+        event e = begin(r, NULL, n, 0);
+        e.shard->before = before;
+        end(&e);
+    }
+}
+
+void registry_hold_back(registry *r, session_roles *before)
+{
+    set_before(r, before);
+}
+
+void registry_open(registry *r, session_roles *before, uint64_t now)
+{
+    set_before(r, NULL);
+    registry_leave(r, before, now);
 }
 
 bool registry_release(registry *r, const char *name, size_t bytes, uint64_t generation,
@@ -206,8 +287,10 @@ bool registry_release(registry *r, const char *name, size_t bytes, uint64_t gene
     bool held =
         e.of != NULL && e.of->reg.holder != WDME_NOBODY && e.of->reg.generation == generation;
     if (held) {
+        section before = section_now(&e);
         wdme_place b = place_of(&e);
         wdme_register_lease_over(&b, e.of->reg.holder);
+        count_end(&e, before);
         tidy_up(&e);
     }
     end(&e);
@@ -244,6 +327,8 @@ static void count_lock(const registry_row *row, void *context)
     registry_counts *sum = context;
     sum->held++;
     sum->waiting += row->waiters;
+    if (row->waiters > sum->longest_queue)
+        sum->longest_queue = row->waiters;
 }
 
 registry_counts registry_count(registry *r)
@@ -260,6 +345,9 @@ registry_counts registry_count(registry *r)
         sum.resets += c->resets;
         sum.lost += c->lost;
         sum.stale += c->stale;
+        sum.timeouts += c->timeouts;
+        durations_join(&sum.holds, &c->holds);
+        durations_join(&sum.waits, &c->waits);
         end(&e);
     }
     registry_each(r, count_lock, &sum);

@@ -10,6 +10,7 @@
 #define BATON_NET_REGISTRY_H
 
 #include "../wdme/wdme.h"
+#include "durations.h"
 
 #include <stddef.h>
 
@@ -32,6 +33,7 @@ typedef struct notice {
  */
 typedef struct session_roles {
     uint32_t first[SHARDS]; /* roles in each shard, as a list; see registry.c */
+    /* NULL: nobody is there to be told anything. */
     void (*hear)(struct session_roles *me, wdme_message m, const char *name, size_t name_bytes);
     void (*post)(struct session_roles *me, notice *n); /* to its loop, from any thread */
 } session_roles;
@@ -40,9 +42,19 @@ typedef struct session_roles {
 registry *registry_new(uint64_t first_generation, uint32_t most_waiters);
 void registry_free(registry *r);
 
-/* A session comes; one goes, and everything it held, waited for or was to be told is over. */
+/*
+ * A session comes; one goes, and everything it held, waited for or was to be told is over. Returns
+ * how many locks it held.
+ */
 void registry_join(session_roles *me);
-void registry_leave(registry *r, session_roles *me);
+uint32_t registry_leave(registry *r, session_roles *me, uint64_t now);
+
+/*
+ * What an earlier server has granted may still be held, and nobody knows what that was: so every
+ * lock is held by `before`, until that leaves by registry_open.
+ */
+void registry_hold_back(registry *r, session_roles *before);
+void registry_open(registry *r, session_roles *before, uint64_t now);
 
 typedef enum registry_verdict {
     REGISTRY_DONE,   /* the session has heard the answer, or will */
@@ -82,10 +94,14 @@ void registry_each(registry *r, void (*each)(const registry_row *row, void *cont
 typedef struct registry_counts {
     uint64_t locks; /* that take memory now */
     uint64_t held;
-    uint64_t waiting;   /* sessions, over all queues */
-    uint64_t sections;  /* so far */
-    uint64_t handed_on; /* of these, straight to the next who waited */
+    uint64_t waiting;       /* sessions, over all queues */
+    uint64_t longest_queue; /* of these, for one lock */
+    uint64_t sections;      /* so far */
+    uint64_t handed_on;     /* of these, straight to the next who waited */
     uint64_t tries, failed, resets, lost, stale;
+    uint64_t timeouts;
+    durations holds; /* from a grant to the end of its section */
+    durations waits; /* from LOCK to its grant */
 } registry_counts;
 
 registry_counts registry_count(registry *r);

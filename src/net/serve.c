@@ -4,37 +4,45 @@
 #include "serve.h"
 #include "listen.h"
 #include "log.h"
-#include "loop.h"
-#include "tokens.h"
+#include "server.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-typedef struct server {
-    service service; /* first: found from it */
-    const serve_settings *settings;
-    tokens tokens;
-    loop *loop;
-    uint32_t loops;
-    uint32_t next_loop;
-    listeners *listening;
-    uv_timer_t care;
-    uint64_t idle_since;
-    uv_signal_t signals[2];
-    baton_atomic_count connections;
-    baton_atomic_count accepted;
-} server;
-
 /* ---- loops ---- */
 
+static void wake_all(server *of, bool closes)
+{
+    for (uint32_t i = 0; i < of->loops; i++) {
+        baton_tas_enter(&of->loop[i].box);
+        of->loop[i].stops = true;
+        of->loop[i].closes = closes;
+        baton_tas_exit(&of->loop[i].box);
+        uv_async_send(&of->loop[i].wake);
+    }
+}
+
+/*
+ * Who holds something may go on for a while, though its connection is closed: so nobody else may
+ * get it in the last moment. Nothing is let go before nobody waits any more, on any loop.
+ */
 static void stop_loop(loop *in)
 {
+    server *of = (server *)(void *)in->service;
     in->stopping = true;
+    for (connection *c = in->connections; c != NULL; c = c->next)
+        connection_stop(c);
+    if (atomic_fetch_add_explicit(&of->stopped, 1, memory_order_acq_rel) + 1 == of->loops)
+        wake_all(of, true);
+}
+
+static void close_loop(loop *in)
+{
     for (connection *c = in->connections, *next; c != NULL; c = next) {
         next = c->next;
-        connection_close(c, "the server ends");
+        connection_finish(c);
     }
     if (!uv_is_closing((uv_handle_t *)&in->wake))
         uv_close((uv_handle_t *)&in->wake, NULL);
@@ -47,6 +55,7 @@ static void woken(uv_async_t *wake)
     notice *notices = in->first_notice;
     newcomer *newcomers = in->newcomers;
     bool stops = in->stops;
+    bool closes = in->closes;
     in->first_notice = in->last_notice = NULL;
     in->newcomers = NULL;
     baton_tas_exit(&in->box);
@@ -73,8 +82,10 @@ static void woken(uv_async_t *wake)
         connection_welcome(in, who);
         free(who);
     }
-    if (stops)
+    if (stops && !in->stopping)
         stop_loop(in);
+    if (closes)
+        close_loop(in);
 }
 
 static void *run_loop(void *context)
@@ -112,16 +123,12 @@ static void deal_out(void *context, int socket, bool is_unix)
 
 static void stop_all(server *of)
 {
+    atomic_store_explicit(&of->ending, true, memory_order_relaxed);
     listen_close(of->listening);
     uv_close((uv_handle_t *)&of->care, NULL);
     for (size_t i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&of->signals[i], NULL);
-    for (uint32_t i = 0; i < of->loops; i++) {
-        baton_tas_enter(&of->loop[i].box);
-        of->loop[i].stops = true;
-        baton_tas_exit(&of->loop[i].box);
-        uv_async_send(&of->loop[i].wake);
-    }
+    wake_all(of, false);
 }
 
 static void stop(uv_signal_t *signal, int number)
@@ -145,6 +152,7 @@ static void end_if_idle(server *of)
 static void look_after(uv_timer_t *timer)
 {
     server *of = timer->data;
+    hold_back_look(of);
     uint64_t next = registry_next_generation(of->service.locks);
     bool reserved = tokens_reserve(&of->tokens, next);
     atomic_store_explicit(&of->service.closed, tokens_are_short(&of->tokens, next),
@@ -160,16 +168,7 @@ static void audit(service *s, const char *from, const char *what)
     log_line(LOG_WARN, "audit", "from=%s what=\"%s\"", from, what);
 }
 
-static void more_info(service *s, resp_out *out)
-{
-    server *of = (server *)(void *)s;
-    char lines[160];
-    int length =
-        snprintf(lines, sizeof lines,
-                 "connections:%" PRIu64 "\r\naccepted:%" PRIu64 "\r\nloops:%" PRIu32 "\r\n",
-                 (uint64_t)of->connections, (uint64_t)of->accepted, of->loops);
-    resp_raw(out, lines, (size_t)length);
-}
+/* ---- begin and end ---- */
 
 static void init_loop(server *of, uint32_t which)
 {
@@ -209,9 +208,10 @@ const char *serve(const serve_settings *settings)
                                .command_bytes = CHUNK},
                     .most_output = settings->most_output,
                     .most_name = settings->most_name,
-                    .longest_lease = (uint64_t)86400 * 1000,
+                    .longest_lease = LONGEST_LEASE,
                     .secret = settings->secret,
-                    .info = more_info,
+                    .remember_lease = hold_back_remember,
+                    .info = pages_info,
                     .audit = audit},
     };
     log_set_level(settings->level);
@@ -223,9 +223,12 @@ const char *serve(const serve_settings *settings)
         return "out of memory";
     for (uint32_t i = 0; i < of.loops; i++)
         init_loop(&of, i);
+    hold_back_begin(&of);
     of.listening = listen_open(&of.loop[0].uv, settings->address, settings->addresses, deal_out,
                                &of, complaint);
     if (of.listening == NULL)
+        return complaint;
+    if (settings->http != NULL && !pages_open(&of, complaint))
         return complaint;
     init_signals(&of);
     for (uint32_t i = 1; i < of.loops; i++)
@@ -234,11 +237,18 @@ const char *serve(const serve_settings *settings)
     run_loop(&of.loop[0]);
     for (uint32_t i = 1; i < of.loops; i++)
         pthread_join(of.loop[i].thread, NULL);
+    http_close(of.pages);
+    uint64_t lease_left = 0;
+    for (uint32_t i = 0; i < of.loops; i++)
+        if (of.loop[i].lease_left > lease_left)
+            lease_left = of.loop[i].lease_left;
     for (uint32_t i = 0; i < of.loops; i++)
         uv_loop_close(&of.loop[i].uv);
     listen_free(of.listening);
     registry_free(of.service.locks);
     free(of.loop);
+    if (!tokens_close(&of.tokens, lease_left))
+        log_line(LOG_WARN, "tokens", "why=\"cannot write %s\"", of.tokens.file);
     log_line(LOG_INFO, "ended", "sections_reserved=%" PRIu64, of.tokens.reserved);
     return NULL;
 }

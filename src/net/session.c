@@ -1,8 +1,8 @@
 /* Sessions: commands, one function each, and what is told to clients. */
 #include "session.h"
 #include "baton/lock.h"
+#include "report.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@ static void push(session *me, const char *kind, const char *name, size_t bytes, 
 {
     if (!me->out.third)
         return;
+    traffic_count(&me->traffic->sent, 1);
     resp_push(&me->out, 3);
     resp_text(&me->out, kind);
     resp_bulk(&me->out, name, bytes);
@@ -68,9 +69,18 @@ static void hear(session_roles *roles, wdme_message m, const char *name, size_t 
     }
 }
 
+/* The answer to LOCK may come long after the command. */
+static void count_late_answer(session *me, bool waited)
+{
+    traffic_count(&me->traffic->sent, waited && !me->waits);
+}
+
 void session_notice(notice *n)
 {
+    session *me = (session *)(void *)n->to;
+    bool waited = me->waits;
     hear(n->to, n->message, n->name, n->name_bytes);
+    count_late_answer(me, waited);
     free(n);
 }
 
@@ -89,6 +99,22 @@ static bool get_name(const order *o, resp_word *name)
         return true;
     resp_error(&o->me->out, "NAME a name has 1 to %zu bytes", o->me->of->most_name);
     return false;
+}
+
+/*
+ * Clients answer tries by themselves, and say how many with any of their commands, in its last word
+ * (`at`). False, with an error, if that is no such number.
+ */
+static bool take_refusals(const order *o, uint32_t at)
+{
+    uint64_t refusals = 0;
+    if (o->command->words > at && !resp_number(word(o, at), 0, UINT32_MAX, &refusals)) {
+        resp_error(&o->me->out, "ERR tries that were refused are a number up to %" PRIu32,
+                   UINT32_MAX);
+        return false;
+    }
+    traffic_count(&o->me->traffic->refused, refusals);
+    return true;
 }
 
 static void tell(const order *o, resp_word name, wdme_message m)
@@ -120,7 +146,7 @@ static void tell(const order *o, resp_word name, wdme_message m)
 static void try(const order *o)
 {
     resp_word name;
-    if (get_name(o, &name))
+    if (get_name(o, &name) && take_refusals(o, 2))
         tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++o->me->request});
 }
 
@@ -131,10 +157,12 @@ static void lock(const order *o)
     uint64_t timeout = 0;
     if (!get_name(o, &name))
         return;
-    if (o->command->words == 3 && !resp_number(word(o, 2), 0, UINT32_MAX, &timeout)) {
+    if (o->command->words > 2 && !resp_number(word(o, 2), 0, UINT32_MAX, &timeout)) {
         resp_error(&me->out, "ERR a timeout is a number of milliseconds, 0 for no end");
         return;
     }
+    if (!take_refusals(o, 3))
+        return;
     me->waits_for = malloc(name.bytes);
     if (me->waits_for == NULL) {
         resp_error(&me->out, "OOM the server is out of memory");
@@ -157,7 +185,8 @@ static void leave(const order *o)
         resp_error(&o->me->out, "ERR a token is the number that TRY or LOCK gave");
         return;
     }
-    tell(o, name, (wdme_message){.kind = WDME_EXIT, .generation = token});
+    if (take_refusals(o, 3))
+        tell(o, name, (wdme_message){.kind = WDME_EXIT, .generation = token});
 }
 
 static void force(const order *o)
@@ -186,10 +215,16 @@ static void renew(const order *o)
 {
     session *me = o->me;
     uint64_t lease = me->lease;
-    if (o->command->words == 2 && !resp_number(word(o, 1), 0, me->of->longest_lease, &lease)) {
+    if (o->command->words > 1 && !resp_number(word(o, 1), 0, me->of->longest_lease, &lease)) {
         resp_error(&me->out,
                    "ERR a lease is a number of milliseconds from 0, for none, to %" PRIu64,
                    me->of->longest_lease);
+        return;
+    }
+    if (!take_refusals(o, 2))
+        return;
+    if (lease > 0 && !me->of->remember_lease(me->of, lease)) {
+        resp_error(&me->out, "CLOSED the server cannot write its file of tokens; see its log");
         return;
     }
     me->lease = lease;
@@ -289,71 +324,13 @@ static void nothing_to_say(const order *o)
 
 static void info(const order *o)
 {
-    service *of = o->me->of;
-    resp_out text = {0};
-    registry_counts c = registry_count(of->locks);
-    char lines[512];
-    int length = snprintf(lines, sizeof lines,
-                          "# Baton\r\nversion:%s\r\nlocks:%" PRIu64 "\r\nheld:%" PRIu64
-                          "\r\nwaiting:%" PRIu64 "\r\nsections:%" PRIu64 "\r\nhanded_on:%" PRIu64
-                          "\r\ntries:%" PRIu64 "\r\nfailed:%" PRIu64 "\r\nresets:%" PRIu64
-                          "\r\nlost:%" PRIu64 "\r\nstale:%" PRIu64 "\r\n",
-                          baton_version(), c.locks, c.held, c.waiting, c.sections, c.handed_on,
-                          c.tries, c.failed, c.resets, c.lost, c.stale);
-    resp_raw(&text, lines, (size_t)length);
-    if (of->info != NULL)
-        of->info(of, &text);
-    resp_bulk(&o->me->out, text.at, text.bytes);
-    resp_free(&text);
-}
-
-/* ---- LOCKS ---- */
-
-typedef struct listing {
-    resp_out rows;
-    uint32_t count;
-    uint64_t now;
-    char pattern[256];
-} listing;
-
-static void list_lock(const registry_row *row, void *context)
-{
-    listing *l = context;
-    char name[1024];
-    size_t bytes = row->name_bytes < sizeof name - 1 ? row->name_bytes : sizeof name - 1;
-    memcpy(name, row->name, bytes);
-    name[bytes] = '\0';
-    if (l->pattern[0] != '\0' && fnmatch(l->pattern, name, 0) != 0)
-        return;
-    resp_array(&l->rows, 5);
-    resp_bulk(&l->rows, row->name, row->name_bytes);
-    resp_integer(&l->rows, (int64_t)row->generation);
-    resp_text(&l->rows, ((const session *)(const void *)row->holder)->from);
-    resp_integer(&l->rows, (int64_t)(l->now - row->since));
-    resp_integer(&l->rows, row->waiters);
-    l->count++;
+    session_report_figures(o->me);
 }
 
 static void locks(const order *o)
 {
-    session *me = o->me;
-    listing l = {.now = o->now, .rows = {.most = me->of->most_output / 2, .third = me->out.third}};
-    if (o->command->words == 2) {
-        resp_word pattern = word(o, 1);
-        if (pattern.bytes >= sizeof l.pattern) {
-            resp_error(&me->out, "ERR the pattern is too long");
-            return;
-        }
-        memcpy(l.pattern, pattern.at, pattern.bytes);
-    }
-    registry_each(me->of->locks, list_lock, &l);
-    if (l.rows.overflow) {
-        resp_error(&me->out, "ERR too many locks to list; give a pattern");
-    } else {
-        resp_array(&me->out, l.count);
-        resp_raw(&me->out, l.rows.at, l.rows.bytes);
-    }
-    resp_free(&l.rows);
+    resp_word everything = {0};
+    session_report_locks(o->me, o->command->words == 2 ? word(o, 1) : everything, o->now);
 }
 
 /* ---- which is which ---- */
@@ -364,10 +341,10 @@ static const struct command {
     bool for_strangers;   /* before AUTH, too */
     void (*run)(const order *o);
 } commands[] = {
-    {"TRY", 2, 2, false, try},
-    {"LOCK", 2, 3, false, lock},
-    {"EXIT", 3, 3, false, leave},
-    {"RENEW", 1, 2, false, renew},
+    {"TRY", 2, 3, false, try},
+    {"LOCK", 2, 4, false, lock},
+    {"EXIT", 3, 4, false, leave},
+    {"RENEW", 1, 3, false, renew},
     {"PING", 1, 2, false, ping},
     {"LOCKS", 1, 2, false, locks},
     {"INFO", 1, 2, false, info},
@@ -420,8 +397,11 @@ size_t session_feed(session *me, const char *bytes, size_t count, uint64_t now)
         }
         used += p.used;
         order o = {me, &command, now};
-        if (command.words > 0)
-            carry_out(&o);
+        if (command.words == 0)
+            continue;
+        carry_out(&o);
+        traffic_count(&me->traffic->received, 1);
+        traffic_count(&me->traffic->sent, !me->waits);
     }
     return used;
 }
@@ -438,27 +418,31 @@ uint64_t session_deadline(const session *me)
 
 void session_time(session *me, uint64_t now)
 {
-    if (me->waits && me->wait_until != 0 && now >= me->wait_until)
+    bool waited = me->waits;
+    if (waited && me->wait_until != 0 && now >= me->wait_until)
         registry_wait_over(me->of->locks, &me->roles, me->waits_for, me->waits_for_bytes, now);
+    count_late_answer(me, waited);
     if (me->lease_until != 0 && now >= me->lease_until) {
         registry_lease_over(me->of->locks, &me->roles, now);
         me->lease_until = now + me->lease; /* it may come back, and begins anew */
     }
 }
 
-void session_start(session *me, service *of, void (*post)(session_roles *me, notice *n))
+void session_start(session *me, service *of, traffic *counted,
+                   void (*post)(session_roles *me, notice *n))
 {
-    *me = (session){.of = of, .trusted = of->secret == NULL};
+    *me = (session){.of = of, .traffic = counted, .trusted = of->secret == NULL};
     me->out.most = of->most_output;
     me->roles.hear = hear;
     me->roles.post = post;
     registry_join(&me->roles);
 }
 
-void session_end(session *me)
+uint64_t session_end(session *me, uint64_t now)
 {
-    registry_leave(me->of->locks, &me->roles);
+    uint32_t held = registry_leave(me->of->locks, &me->roles, now);
     stop_waiting(me);
+    return held > 0 ? me->lease : 0;
 }
 
 void session_free(session *me)

@@ -9,6 +9,7 @@
 #include "baton/reg.h"
 #include "registry.h"
 #include "resp.h"
+#include "traffic.h"
 
 /* What all sessions of a server share; made by the server, and not changed while it runs. */
 typedef struct service {
@@ -20,6 +21,8 @@ typedef struct service {
     BATON_ATOMIC(bool)
     closed;             /* nobody is let in for now: there is no token that is sure to be new */
     const char *secret; /* that AUTH must give; NULL: no AUTH */
+    /* Before a lease is granted; false if it cannot be. From any loop. */
+    bool (*remember_lease)(struct service *s, uint64_t lease);
     void (*info)(struct service *s, resp_out *out);                       /* more for INFO */
     void (*audit)(struct service *s, const char *from, const char *what); /* a forced release */
 } service;
@@ -27,6 +30,7 @@ typedef struct service {
 typedef struct session {
     session_roles roles; /* first, so that one can be found from the other */
     service *of;
+    traffic *traffic; /* of its loop */
     resp_out out;
     char from[64]; /* where the client is, in words; set before the first command */
     uint32_t request;
@@ -41,7 +45,8 @@ typedef struct session {
 } session;
 
 /* `post` as in registry.h. */
-void session_start(session *me, service *of, void (*post)(session_roles *me, notice *n));
+void session_start(session *me, service *of, traffic *counted,
+                   void (*post)(session_roles *me, notice *n));
 /* Reads commands, as far as they are complete; returns how many bytes were used. */
 size_t session_feed(session *me, const char *bytes, size_t count, uint64_t now);
 /* A notice has arrived at the loop of the session. Frees it. */
@@ -51,9 +56,10 @@ uint64_t session_deadline(const session *me);
 void session_time(session *me, uint64_t now);
 /*
  * The connection is gone: so is everything that the session held. Notices may still be on their
- * way; the session must stay until those that were posted before now have been taken.
+ * way; the session must stay until those that were posted before now have been taken. Returns its
+ * lease if it held something, 0 if not.
  */
-void session_end(session *me);
+uint64_t session_end(session *me, uint64_t now);
 void session_free(session *me);
 
 #endif

@@ -30,6 +30,8 @@ typedef struct role {
     record *of;
     uint32_t next, previous; /* of the same session, or among the free ones */
     uint32_t next_in_bucket;
+    bool waited; /* it has asked by LOCK, */
+    uint64_t asked_at;
 } role;
 
 typedef struct shard {
@@ -46,7 +48,8 @@ typedef struct shard {
     uint32_t spoken;
     uint64_t next_generation;
     registry_counts counts;
-    uint32_t number; /* of this shard */
+    session_roles *before; /* who holds what nobody of this server does; NULL: nobody */
+    uint32_t number;       /* of this shard */
 } shard;
 
 uint64_t hash_of(const char *name, size_t bytes);

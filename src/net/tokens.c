@@ -1,4 +1,4 @@
-/* Tokens on disk: one line of text, replaced as a whole. */
+/* Tokens and leases on disk: a few words of text, replaced as a whole. */
 #include "tokens.h"
 
 #include <errno.h>
@@ -8,10 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 /* So many are reserved at a time; a restart skips them. */
 static const uint64_t AHEAD = (uint64_t)1 << 24;
+
+/* For so long another server may need to leave the file: milliseconds, in steps of so many. */
+enum { PATIENCE = 5000, PAUSE = 10 };
 
 /* The directory's entry must be on disk as well. */
 static bool sync_directory(const char *file)
@@ -26,29 +31,42 @@ static bool sync_directory(const char *file)
     return synced;
 }
 
-static bool write_file(const tokens *t, uint64_t reserved)
+/* Who writes has the mutex, or is alone. */
+static bool write_file(tokens *t, uint64_t reserved, uint64_t lease)
 {
     char fresh[sizeof t->file + 8];
-    char text[64];
-    int length = snprintf(text, sizeof text, "baton tokens 1\n%" PRIu64 "\n", reserved);
+    char text[96];
+    int length = snprintf(text, sizeof text, "baton tokens 2\n%" PRIu64 "\nlease %" PRIu64 "\n",
+                          reserved, lease);
     snprintf(fresh, sizeof fresh, "%s.new", t->file);
     int file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return false;
     bool written = write(file, text, (size_t)length) == length && fsync(file) == 0;
     written = close(file) == 0 && written;
-    return written && rename(fresh, t->file) == 0 && sync_directory(t->file);
+    if (!written || rename(fresh, t->file) != 0 || !sync_directory(t->file))
+        return false;
+    t->written = lease;
+    return true;
 }
+
+static uint64_t longer(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- tokens ---- */
 
 bool tokens_reserve(tokens *t, uint64_t next)
 {
     if (next + AHEAD / 2 < t->reserved)
         return true;
-    uint64_t reserved = next + AHEAD;
-    if (!write_file(t, reserved))
-        return false;
-    t->reserved = reserved;
-    return true;
+    pthread_mutex_lock(&t->mutex);
+    bool written = write_file(t, next + AHEAD, t->written);
+    if (written)
+        t->reserved = next + AHEAD;
+    pthread_mutex_unlock(&t->mutex);
+    return written;
 }
 
 bool tokens_are_short(const tokens *t, uint64_t next)
@@ -56,32 +74,111 @@ bool tokens_are_short(const tokens *t, uint64_t next)
     return next + AHEAD / 4 > t->reserved;
 }
 
+/* ---- leases ---- */
+
+bool tokens_remember_lease(tokens *t, uint64_t lease)
+{
+    if (lease <= atomic_load_explicit(&t->longest, memory_order_acquire))
+        return true; /* whoever has made it so long has written it before */
+    pthread_mutex_lock(&t->mutex);
+    bool written = lease <= t->written || write_file(t, t->reserved, lease);
+    if (written && lease > t->longest)
+        atomic_store_explicit(&t->longest, lease, memory_order_release);
+    pthread_mutex_unlock(&t->mutex);
+    return written;
+}
+
+bool tokens_forget_inherited(tokens *t)
+{
+    pthread_mutex_lock(&t->mutex);
+    t->inherited = 0;
+    bool written = t->written == t->longest || write_file(t, t->reserved, t->longest);
+    pthread_mutex_unlock(&t->mutex);
+    return written;
+}
+
+/* ---- begin and end ---- */
+
+bool tokens_close(tokens *t, uint64_t lease)
+{
+    uint64_t left = longer(lease, t->inherited);
+    bool written = t->written == left || write_file(t, t->reserved, left);
+    pthread_mutex_destroy(&t->mutex);
+    close(t->claim); /* last: from now on the file is the next server's */
+    return written;
+}
+
+/* Makes sure that no other server writes the file. */
+static bool claim(tokens *t, char complaint[256])
+{
+    char name[sizeof t->file + 8];
+    snprintf(name, sizeof name, "%s.lock", t->file);
+    t->claim = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (t->claim < 0) {
+        snprintf(complaint, 256, "cannot write %.128s: %s", t->file, strerror(errno));
+        return false;
+    }
+    for (int waited = 0; waited <= PATIENCE; waited += PAUSE) {
+        if (flock(t->claim, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE * 1000000L}, NULL);
+    }
+    snprintf(complaint, 256, "another server uses %.128s; give each its own --state", t->file);
+    close(t->claim);
+    return false;
+}
+
+/* The first version knew no leases. */
+static bool read_file(FILE *file, uint64_t *first, uint64_t *lease)
+{
+    int version;
+    *lease = 0;
+    if (fscanf(file, "baton tokens %d %" SCNu64, &version, first) != 2 || *first == 0 ||
+        *first >= INT64_MAX / 2)
+        return false;
+    if (version == 1)
+        return true;
+    return version == 2 && fscanf(file, " lease %" SCNu64, lease) == 1 && *lease <= LONGEST_LEASE;
+}
+
+static bool open_claimed(tokens *t, uint64_t *first, char complaint[256])
+{
+    FILE *file = fopen(t->file, "re");
+    *first = 1;
+    if (file != NULL) {
+        bool right = read_file(file, first, &t->inherited);
+        fclose(file);
+        if (!right) {
+            snprintf(
+                complaint, 256,
+                "%.128s is no file of tokens, or damaged; if you remove it, tokens begin again",
+                t->file);
+            return false;
+        }
+    } else if (errno != ENOENT) {
+        snprintf(complaint, 256, "cannot read %.128s: %s", t->file, strerror(errno));
+        return false;
+    }
+    t->written = t->inherited;
+    if (tokens_reserve(t, *first))
+        return true;
+    snprintf(complaint, 256, "cannot write %.128s: %s", t->file, strerror(errno));
+    return false;
+}
+
 bool tokens_open(tokens *t, const char *name, uint64_t *first, char complaint[256])
 {
+    *t = (tokens){0};
     if (strlen(name) >= sizeof t->file) {
         snprintf(complaint, 256, "the name of the state file is too long");
         return false;
     }
     snprintf(t->file, sizeof t->file, "%s", name);
-    FILE *file = fopen(name, "re");
-    *first = 1;
-    if (file != NULL) {
-        bool right = fscanf(file, "baton tokens 1 %" SCNu64, first) == 1 && *first > 0 &&
-                     *first < INT64_MAX / 2;
-        fclose(file);
-        if (!right) {
-            snprintf(complaint, 256,
-                     "%s is no file of tokens, or damaged; if you remove it, tokens begin again",
-                     name);
-            return false;
-        }
-    } else if (errno != ENOENT) {
-        snprintf(complaint, 256, "cannot read %s: %s", name, strerror(errno));
+    pthread_mutex_init(&t->mutex, NULL);
+    if (!claim(t, complaint))
         return false;
-    }
-    t->reserved = 0;
-    if (tokens_reserve(t, *first))
+    if (open_claimed(t, first, complaint))
         return true;
-    snprintf(complaint, 256, "cannot write %s: %s", name, strerror(errno));
+    close(t->claim);
     return false;
 }

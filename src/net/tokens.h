@@ -1,26 +1,50 @@
 /*
- * Tokens that never come back, not even after a restart: a small file says up to which number they
- * may have been given out. It is written ahead, and synced, before any of them is.
+ * What a server remembers over its death: a small file, written and synced ahead of what it is for.
+ *
+ *   tokens   up to which number they may have been given out, so that none comes back
+ *   leases   the longest that may still be running, so that the next server can wait until those
+ *            who held something under this one know that they hold it no longer
  */
 #ifndef BATON_NET_TOKENS_H
 #define BATON_NET_TOKENS_H
 
+#include "baton/reg.h"
+
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LONGEST_LEASE ((uint64_t)86400 * 1000) /* milliseconds */
+
+/* One server has it. Its first loop reserves tokens; any may remember leases. */
 typedef struct tokens {
     char file[512];
-    uint64_t reserved; /* numbers below this one may be given out */
+    int claim; /* descriptor: no other server has the file */
+    pthread_mutex_t mutex;
+    uint64_t reserved;              /* numbers below may be given out; set by the first loop only */
+    BATON_ATOMIC(uint64_t) longest; /* lease that was granted by this server */
+    uint64_t inherited;             /* lease that the server before may have left running */
+    uint64_t written;               /* lease in the file */
 } tokens;
 
 /*
- * Reads the file, or makes it; `*first` is the first number to give out. False if that fails: then
- * `complaint` says why.
+ * Reads the file, or makes it; `*first` is the first number to give out. Waits a little for a
+ * server that is about to leave it. False if that fails: then `complaint` says why.
  */
 bool tokens_open(tokens *t, const char *file, uint64_t *first, char complaint[256]);
 /* Sees to it that there are plenty beyond `next`; false if the file cannot be written. */
 bool tokens_reserve(tokens *t, uint64_t next);
 /* Whether so few are left that nobody should be let in until the file can be written again. */
 bool tokens_are_short(const tokens *t, uint64_t next);
+
+/* Before such a lease is granted; false if the file cannot be written. From any thread. */
+bool tokens_remember_lease(tokens *t, uint64_t lease);
+/* What was inherited is over. False if the file cannot be written, which does no harm. */
+bool tokens_forget_inherited(tokens *t);
+/*
+ * The server ends, and knows that no lease above `lease` is still running under which something is
+ * held, but for those that it has inherited. False if the file cannot be written.
+ */
+bool tokens_close(tokens *t, uint64_t lease);
 
 #endif

@@ -57,7 +57,7 @@ static void forget(wme_early *e)
 
 void wme_forget_early(wme_stub *stub)
 {
-    for (uint8_t i = 0; i < WME_MOST_EARLY; i++)
+    for (int i = 0; i < WME_MOST_EARLY; i++)
         forget(&stub->early[i]);
 }
 
@@ -90,7 +90,7 @@ static bool too_late(const wme_stub *stub, const wme_early *e)
 void wme_take_early(step s)
 {
     wme_stub *stub = s.stub;
-    for (uint8_t i = 0; i < WME_MOST_EARLY && !stub->blocked;) {
+    for (int i = 0; i < WME_MOST_EARLY && !stub->blocked;) {
         wme_early e = stub->early[i];
         if (e.epoch != 0 && its_time(stub, &e)) {
             stub->early[i] = (wme_early){0};
@@ -221,47 +221,62 @@ static void merge_queue(wme_record *into, const wme_record *from)
     }
 }
 
+/* Whether the state is ahead of this node, and can be true. */
+static bool may_adopt(step s, const wme_message *m)
+{
+    const wme_record *now = &s.stub->now;
+    if (m->epoch != now->epoch)
+        return m->epoch > now->epoch;
+    if (s.stub->blocked || m->record.sn <= now->sn)
+        return false;
+    if (now->owner == s.node->me) /* only this node makes slots now */
+        s.node->refused[WME_NOT_THE_OWNER]++;
+    else if (m->record.entry < now->entry) /* the fencing number never goes back */
+        s.node->refused[WME_MALFORMED]++;
+    else
+        return true;
+    return false;
+}
+
+/* The resource has executed what the state says. The last operation may be open, as it is there. */
+static void adopt(step s, const wme_record *state)
+{
+    wme_stub *stub = s.stub;
+    forget_open(stub);
+    wme_record_set(&stub->now, state);
+    stub->early_acks = 0;
+    wme_out_persist(s.out);
+    if (!wme_is_open(stub))
+        return;
+    wme_log_add(stub, stub->now.last);
+    stub->acks = wme_bit(s.node->me) | (s.node->ack_all ? wme_bit(state->owner) : 0);
+    wme_acknowledge(s, false);
+}
+
 void wme_receive_state(step s, uint8_t from, const wme_message *m)
 {
     wme_stub *stub = s.stub;
     bool new_epoch = m->epoch > stub->now.epoch;
-    if (!new_epoch && (m->epoch < stub->now.epoch || stub->blocked || m->record.sn <= stub->now.sn))
+    wme_record state = m->record;
+    if (!may_adopt(s, m))
         return;
-    if (stub->now.owner == s.node->me && !new_epoch) {
-        s.node->refused[WME_NOT_THE_OWNER]++; /* only this node makes slots now */
-        return;
-    }
-    if (!new_epoch && m->record.entry < stub->now.entry) {
-        s.node->refused[WME_MALFORMED]++; /* the fencing number never goes back */
-        return;
-    }
-    if (!new_epoch)
+    if (!new_epoch) {
         wme_execute_open(s); /* a later slot was made: it is acknowledged by a majority */
+        merge_queue(&state, &stub->now);
+    }
     if (!catch_up(s, m)) {
         wme_send_sync(s, wme_bit(from));
         return;
     }
-    forget_open(stub);
-    wme_record state = m->record;
-    if (!new_epoch)
-        merge_queue(&state, &stub->now);
-    wme_record_set(&stub->now, &state);
-    if (wme_is_open(stub)) {
-        wme_log_add(stub, stub->now.last);
-        stub->acks = wme_bit(s.node->me) | (s.node->ack_all ? wme_bit(state.owner) : 0);
-    }
-    stub->early_acks = 0;
-    wme_out_persist(s.out);
-    if (wme_is_open(stub))
-        wme_acknowledge(s, false);
+    adopt(s, &state);
     if (new_epoch) {
         wme_eject(s); /* others may have been inside in between */
         wme_settle(s);
-    }
-    if (!new_epoch && state.owner == s.node->me)
+    } else if (state.owner == s.node->me) {
         wme_serve(s);
-    else if (!new_epoch)
+    } else {
         wme_ask_again(s);
+    }
     wme_take_early(s);
     wme_watch(s);
 }

@@ -150,6 +150,10 @@ static bool run_decided(step s, const wme_record *d)
 void wme_decided(wme_stub *stub, wme_node *node, const wme_record *decision, wme_out *out)
 {
     step s = {stub, node, out};
+    if (decision->epoch == WME_MOST_EPOCH) { /* the next one would have no room in a token */
+        node->refused[WME_ABSURD_EPOCH]++;
+        return;
+    }
     if (decision->epoch != stub->now.epoch || !run_decided(s, decision))
         return; /* a peer that has the operations will send them: catchup.c */
     wme_record_set(&stub->now, decision);

@@ -134,16 +134,13 @@ static void receive_ack(step s, uint8_t from, const wme_message *m)
 
 /* ---- the token ---- */
 
-/*
- * Errata 23, 24: what is granted may be an older request than the one that is waited for, or none.
- */
+/* Errata 23, 24: what is granted may be an older request than the one waited for, or none. */
 static void accept_granted(step s, uint8_t to, uint64_t request, uint64_t entry)
 {
     wme_stub *stub = s.stub;
     wme_record *now = &stub->now;
     wme_execute_open(s);
-    now->sn++;
-    stub->early_acks = 0;
+    now->sn++; /* nobody has acknowledged it early: it is no operation */
     if (now->granted[to] < request)
         now->granted[to] = request;
     if (now->asked[to] <= request)

@@ -145,6 +145,23 @@ static void release(const char *name, uint64_t token)
     close(at);
 }
 
+/* How many tries clients have refused by themselves, as far as the server knows. */
+static uint64_t refusals_reported(void)
+{
+    static const char ask[] = "INFO\r\nQUIT\r\n", figure[] = "refused_by_clients:";
+    char text[4096];
+    size_t bytes = 0;
+    int at = connect_raw();
+    assert_int_equal(write(at, ask, sizeof ask - 1), sizeof ask - 1);
+    for (ssize_t got; (got = read(at, text + bytes, sizeof text - 1 - bytes)) > 0;)
+        bytes += (size_t)got;
+    close(at);
+    text[bytes] = '\0';
+    const char *found = strstr(text, figure);
+    assert_non_null(found);
+    return strtoull(found + strlen(figure), NULL, 10);
+}
+
 static void await_lost(baton_client *c, const char *name, uint64_t token)
 {
     char lost_name[BATON_CLIENT_NAME_BYTES];
@@ -194,6 +211,7 @@ static void losing_costs_no_message(void **unused)
 {
     (void)unused;
     baton_client *a = open_plain(), *b = open_plain();
+    uint64_t reported = refusals_reported();
     for (int round = 0; round < 3; round++) {
         uint64_t token = try_until_free(a, "gate"), ignored;
         assert_int_equal(baton_client_try(b, "gate", &ignored), BATON_BUSY);
@@ -207,6 +225,9 @@ static void losing_costs_no_message(void **unused)
         token = try_until_free(b, "gate");
         assert_int_equal(baton_client_exit(b, "gate", token), BATON_OK);
     }
+    reported = refusals_reported() - reported; /* said along with what was sent anyway */
+    assert_true(reported ==
+                baton_client_count(a).refused_here + baton_client_count(b).refused_here);
     baton_client_close(a);
     baton_client_close(b);
 }
@@ -366,7 +387,9 @@ static void *wait_in_vain(void *argument)
 static void lost_by_death_of_the_server(void **unused)
 {
     (void)unused;
-    baton_client *c = open_with((baton_client_options){.lease_ms = 10000});
+    stop_server(SIGTERM); /* one that knows of no longer lease */
+    start_server(NULL);
+    baton_client *c = open_with((baton_client_options){.lease_ms = 3000});
     uint64_t token = lock(c, "dead"), again;
     pthread_t waiting;
     assert_int_equal(pthread_create(&waiting, NULL, wait_in_vain, c), 0);
@@ -378,8 +401,13 @@ static void lost_by_death_of_the_server(void **unused)
     assert_int_equal(baton_client_try(c, "dead", &again), BATON_UNREACHABLE);
     assert_true(errno == ECONNREFUSED || errno == ENOENT);
     assert_int_equal(baton_client_lock(c, "dead", 100, &again), BATON_UNREACHABLE);
-    start_server(NULL);
-    assert_int_equal(baton_client_try(c, "dead", &again), BATON_OK);
+    start_server(NULL); /* it lets nobody in before the lease must be over */
+    assert_int_equal(baton_client_try(c, "dead", &again), BATON_BUSY);
+    again = lock(c, "dead");
+    assert_true(again > token);
+    assert_int_equal(baton_client_exit(c, "dead", again), BATON_OK);
+    token = again;
+    again = try_until_free(c, "dead");
     assert_true(again > token);
     assert_int_equal(baton_client_exit(c, "dead", again), BATON_OK);
     token = lock(c, "dead");

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The parsers of the wire under libFuzzer, from the corpora in the tree; BATON_FUZZ_SECONDS for each (10).
+# The parsers of the wire, and a replica, under libFuzzer, from the corpora in the tree; BATON_FUZZ_SECONDS for
+# each (10).
 # shellcheck source=tap.inc
 . "$(dirname "$0")/tap.inc"
 seconds=${BATON_FUZZ_SECONDS:-10}
@@ -14,10 +15,21 @@ fuzz() {
         "$scratch/fuzz_$name" -max_total_time="$seconds" -max_len="$longest" -rss_limit_mb=512 \
             -artifact_prefix="$scratch/" "$scratch/$name" "$root/tests/fuzz/corpus_$name"
 }
-# Both at once, since each keeps one processor busy for all that time.
-fuzz resp 700 src/net/resp.c > "$scratch/resp.log" 2>&1 &
-commands=$!
+# fuzz_aside NAME ...: the same in the background; say_aside tells how it went.
+fuzz_aside() {
+    fuzz "$@" > "$scratch/$1.log" 2>&1 &
+    asides[$1]=$!
+}
+say_aside() {
+    wait "${asides[$1]}" || { cat "$scratch/$1.log"; false; }
+    result $? "$2, for $seconds s"
+}
+declare -A asides
+# All at once, since each keeps one processor busy for all that time.
+fuzz_aside resp 700 src/net/resp.c
+fuzz_aside wme 700 tests/unit/wme_sound.c src/wme/{stub,users,epoch,catchup,record,out}.c src/consensus/paxos.c \
+    src/replica/replica.c
 check "replies, for $seconds s" fuzz reply 700 src/net/resp_reply.c src/net/resp.c
-wait "$commands" || { cat "$scratch/resp.log"; false; }
-result $? "commands, for $seconds s"
+say_aside resp commands
+say_aside wme 'a replica'
 finish

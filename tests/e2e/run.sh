@@ -256,6 +256,23 @@ check 'the command was asked to end' test -e "$scratch/termed"
 check '--on-lost was run' test "$(cat "$scratch/on-lost")" = crash
 check 'and it says so' grep -q 'was lost' "$scratch/bg.err"
 
+log=$scratch/restart
+server restarted
+start run restart --at "$at" --lease 4 --grace 2 -- sh -c "$(ticker A "$log" stubborn)"
+holder=$last
+until_true has_lines 5 "$log"
+kill -9 "$server"
+wait "$server" 2> /dev/null
+rm -f "$at" # so that `server` sees when the next one is there
+server restarted
+refuse 75 'held by another' 'a server is killed, another takes its place: nobody enters at once' \
+    "$baton" run restart --at "$at" --try -- touch "$scratch/never"
+refuse 75 'time is over' 'nor in a short time' "$baton" run restart --at "$at" --timeout 0.1 -- touch "$scratch/never"
+check 'who waits enters' code 0 "$baton" run restart --at "$at" --timeout 60 -- sh -c \
+    "for i in 1 2 3 4 5 6 7 8 9; do echo B >> '$log'; sleep 0.01; done"
+check 'the command that was running has lost its lock' ends_with 76 "$holder"
+check 'and was dead before' no_overlap "$log"
+
 # ---- baton run is stopped for longer than its lease ----
 server stopping
 for manner in '' stubborn; do
@@ -273,10 +290,12 @@ for manner in '' stubborn; do
     check 'continued: it was lost' ends_with 76 "$holder"
 done
 rm -f "$scratch/ready"
-start run renewed --at "$at" --lease 1 -- sh -c "echo > '$scratch/ready'; sleep 3; exit 5"
+start run renewed --at "$at" --lease 1 -- sh -c "echo > '$scratch/ready'
+    until test -e '$scratch/tried'; do sleep 0.05; done; exit 5"
 until_true test -e "$scratch/ready"
 refuse 75 'held by another' 'renewed for longer than its lease' bash -c \
     "sleep 2; exec '$baton' run renewed --at '$at' --try -- true"
+: > "$scratch/tried"
 check 'and not lost' ends_with 5 "$last"
 check 'without a lease' code 0 "$baton" run forever --at "$at" --lease 0 -- sleep 0.1
 
@@ -338,22 +357,30 @@ except OSError:
 os.waitpid(pid, 0)
 assert text.split() == [b"True", b"True"], text
 END
-check 'a terminal: who waits is told what for' python3 - "$baton" << 'END'
+check 'a terminal: who waits is told what for' python3 - "$baton" "$scratch" << 'END'
 import os, pty, sys
+baton, scratch = sys.argv[1:]
+holder = f"echo > '{scratch}/slow'; i=0; until test -e '{scratch}/told' || test $((i += 1)) -gt 600; do sleep 0.05; done"
+command = f"""'{baton}' run slow -- sh -c "$HOLDER" & until test -e '{scratch}/slow'; do sleep 0.05; done
+'{baton}' run slow -- true; wait"""
 pid, terminal = pty.fork()
 if pid == 0:
-    os.execvp("bash", ["bash", "-c", f"'{sys.argv[1]}' run slow -- sleep 4 & sleep 0.5; '{sys.argv[1]}' run slow -- true; wait"])
+    os.environ["HOLDER"] = holder
+    os.execvp("bash", ["bash", "-c", command])
 text = b""
+words = b"baton run: waiting for slow ..."
 try:
     while True:
         data = os.read(terminal, 4096)
         if not data:
             break
         text += data
+        if words in text:
+            open(f"{scratch}/told", "w").close()
 except OSError:
     pass
 os.waitpid(pid, 0)
-assert b"baton run: waiting for slow ..." in text, text
+assert words in text, text
 END
 
 # ---- nothing stays ----

@@ -176,6 +176,25 @@ static void test_power_off_unwritten(void **state)
     scene_close(w);
 }
 
+/* The epoch was written down before anybody was let in: the fencing number does not come twice. */
+static void test_power_off_token(void **state)
+{
+    scene *w = scene_open(3, false);
+    (void)state;
+    scene_depose_0(w);
+    scene_try(w, 1, 0);
+    assert_string_equal(scene_told(w, 1, 0), "C");
+    uint64_t before = scene_user_at(w, 1, 0)->token;
+    crash_all(w);
+    restart_all(w);
+    scene_try(w, 1, 0);
+    for (int i = 0; i < 3; i++)
+        scene_tick_all(w);
+    assert_string_equal(scene_told(w, 1, 0), "C");
+    assert_true(scene_user_at(w, 1, 0)->token > before);
+    scene_close(w);
+}
+
 /* In the middle of consensus. */
 static void test_power_off_deciding(void **state)
 {
@@ -276,6 +295,7 @@ void wme_crash_tests(suite *s)
         suite_add(s, test_power_off, &acknowledged[i],
                   "power off at all nodes, an operation at %zu of 5", i + 1);
     suite_add(s, test_power_off_unwritten, NULL, "power off before anything was written");
+    suite_add(s, test_power_off_token, NULL, "power off, and the fencing number goes on");
     suite_add(s, test_power_off_deciding, NULL, "power off in the middle of consensus");
     suite_add(s, test_dies_in_two_slots, NULL, "a crash within a step that takes two slots");
     suite_add(s, test_dies_in_a_change, NULL, "a crash within each step of an epoch change");

@@ -335,6 +335,27 @@ static void test_decision_goes_back(void **state)
     scene_close(w);
 }
 
+/* When all epochs are used up there is no further one, and so no fencing number that goes back. */
+static void test_no_epoch_left(void **state)
+{
+    scene *w = scene_open(3, false);
+    (void)state;
+    wme_message m = {.kind = WME_STATE, .epoch = WME_MOST_EPOCH};
+    m.record.epoch = WME_MOST_EPOCH;
+    for (uint8_t i = 0; i < 3; i++)
+        scene_forge(w, (uint8_t)((i + 1) % 3), i, &m);
+    scene_try(w, 0, 0);
+    assert_string_equal(scene_told(w, 0, 0), "C"); /* the last one is as good as any */
+    scene_suspect(w, 1, 0);
+    scene_suspect(w, 2, 0);
+    scene_settle(w);
+    for (uint8_t i = 0; i < 3; i++) {
+        assert_int_equal(scene_stub(w, i)->now.epoch, WME_MOST_EPOCH);
+        assert_true(w->node[i].wme.refused[WME_ABSURD_EPOCH] > 0);
+    }
+    scene_close(w);
+}
+
 /* ---- everything once more ---- */
 
 static void test_replay(void **state)
@@ -383,6 +404,7 @@ void wme_refusal_tests(suite *s)
     suite_add(s, test_not_the_owner, NULL, "refused: slots of who has no token");
     suite_add(s, test_entry_goes_back, NULL, "refused: a fencing number that goes back");
     suite_add(s, test_decision_goes_back, NULL, "refused: a decision that goes back");
+    suite_add(s, test_no_epoch_left, NULL, "refused: an epoch beyond the last");
     suite_add(s, test_replay, &no, "everything once more, WME-2");
     suite_add(s, test_replay, &yes, "everything once more, WME-1");
 }

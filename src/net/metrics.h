@@ -1,0 +1,22 @@
+/* Figures of a lock service in the text format of Prometheus, version 0.0.4. Pure. */
+#ifndef BATON_NET_METRICS_H
+#define BATON_NET_METRICS_H
+
+#include "registry.h"
+#include "resp.h"
+
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+typedef struct metrics {
+    registry_counts locks;
+    uint64_t connections;        /* now */
+    uint64_t accepted;           /* so far */
+    uint64_t received, sent;     /* messages */
+    uint64_t refused_by_clients; /* as they say */
+    uint64_t held_back;          /* milliseconds for which grants are still held back */
+    bool open;                   /* locks are granted */
+} metrics;
+
+void metrics_write(const metrics *m, resp_out *text);
+
+#endif
