@@ -1,12 +1,11 @@
-/* Fault plans: drawn, printed, read. */
+/* Fault plans as text: printed, read. */
 #include "plan.h"
 
-#include "../check/chance.h"
 #include "../src/cli/number.h"
 
 #include <string.h>
 
-enum { MOST_MS = 1000000, SOON = 15, FEW_NODES = 1, MANY_NODES = 2, TWO_SIDES = 3 };
+enum { MOST_MS = 1000000, FEW_NODES = 1, MANY_NODES = 2, TWO_SIDES = 3 };
 
 /* How a kind is written, and what it may say. */
 static const struct grammar {
@@ -15,18 +14,17 @@ static const struct grammar {
     const char *amount; /* the word before it; "" for none before, NULL for no amount */
     int32_t least, most;
     bool for_ever;
-    uint8_t weight; /* how often it is drawn, beside the others */
 } grammars[FAULT_KINDS] = {
-    [FAULT_CRASH] = {"crash", FEW_NODES, "after", 0, 1000, true, 4},
-    [FAULT_AMBUSH] = {"ambush", FEW_NODES, "after", 0, 1000, false, 4},
-    [FAULT_LATE] = {"late", FEW_NODES, NULL, 0, 0, false, 1},
-    [FAULT_PAUSE] = {"pause", FEW_NODES, NULL, 0, 0, false, 3},
-    [FAULT_DRIFT] = {"drift", FEW_NODES, "by", -50, 100, true, 1},
-    [FAULT_CUT] = {"cut", TWO_SIDES, NULL, 0, 0, false, 2},
-    [FAULT_SPLIT] = {"split", MANY_NODES, NULL, 0, 0, false, 3},
-    [FAULT_LOSE] = {"lose", 0, "", 1, 100, false, 1},
-    [FAULT_DUPLICATE] = {"duplicate", 0, "", 1, 100, false, 1},
-    [FAULT_SLOW] = {"slow", 0, "", 1, 1000, false, 2},
+    [FAULT_CRASH] = {"crash", FEW_NODES, "after", 0, 1000, true},
+    [FAULT_AMBUSH] = {"ambush", FEW_NODES, "after", 0, 1000, false},
+    [FAULT_LATE] = {"late", FEW_NODES, NULL, 0, 0, false},
+    [FAULT_PAUSE] = {"pause", FEW_NODES, NULL, 0, 0, false},
+    [FAULT_DRIFT] = {"drift", FEW_NODES, "by", -50, 100, true},
+    [FAULT_CUT] = {"cut", TWO_SIDES, NULL, 0, 0, false},
+    [FAULT_SPLIT] = {"split", MANY_NODES, NULL, 0, 0, false},
+    [FAULT_LOSE] = {"lose", 0, "", 1, 100, false},
+    [FAULT_DUPLICATE] = {"duplicate", 0, "", 1, 100, false},
+    [FAULT_SLOW] = {"slow", 0, "", 1, 1000, false},
 };
 
 const char *fault_name(fault_kind kind)
@@ -71,119 +69,6 @@ void faults_text(int faults, char text[128])
         if (faults >> k & 1)
             snprintf(text + strlen(text), 128 - strlen(text), "%s%s", text[0] ? "," : "",
                      grammars[k].name);
-}
-
-/* ---- by chance ---- */
-
-static uint32_t from_to(uint64_t *chance, uint32_t least, uint32_t most)
-{
-    return most <= least ? least : least + (uint32_t)(draw(chance) % (most - least + 1));
-}
-
-static uint16_t some_nodes(uint64_t *chance, uint32_t nodes)
-{
-    return (uint16_t)from_to(chance, 1, (1U << nodes) - 2);
-}
-
-static void add(plan *p, fault f)
-{
-    if (p->count < MOST_FAULTS)
-        p->faults[p->count++] = f;
-}
-
-/* Several nodes at nearly the same time, perhaps all: the power is gone. */
-static void add_crashes(plan *p, uint32_t nodes, uint32_t horizon, uint64_t *chance)
-{
-    uint32_t at = from_to(chance, 0, horizon * 3 / 4);
-    uint16_t which = draw(chance) % 2 ? (uint16_t)((1U << nodes) - 1) : some_nodes(chance, nodes);
-    for (uint32_t i = 0; i < nodes; i++)
-        if (which >> i & 1)
-            add(p, (fault){FAULT_CRASH, at + from_to(chance, 0, 5), from_to(chance, 1, horizon / 4),
-                           (uint16_t)(1 << i), 0, (int32_t)from_to(chance, 0, 10)});
-}
-
-static fault draw_fault(fault_kind kind, uint32_t nodes, uint32_t horizon, uint64_t *chance)
-{
-    fault f = {.kind = kind, .at = from_to(chance, 0, horizon * 9 / 10)};
-    uint32_t longest = draw(chance) % 3 == 0 ? horizon : horizon / 5;
-    if (kind == FAULT_CRASH && draw(chance) % 3 == 0)
-        longest = SOON; /* it is back before messages to it have arrived */
-    f.length = from_to(chance, 1, longest < horizon - f.at ? longest : horizon - f.at);
-    f.nodes = (uint16_t)(1U << draw(chance) % nodes);
-    switch (kind) {
-    case FAULT_CRASH:
-        f.amount = draw(chance) % 3 == 0 ? 0 : (int32_t)from_to(chance, 1, 20);
-        break;
-    case FAULT_AMBUSH:
-        f.amount = (int32_t)from_to(chance, 0, 12);
-        break;
-    case FAULT_LATE:
-        f.length += f.at;
-        f.at = 0;
-        break;
-    case FAULT_DRIFT:
-        f.amount = (int32_t)from_to(chance, 0, 40) - 20;
-        if (draw(chance) % 2) /* a clock need not ever be right */
-            f.length = FOR_EVER;
-        break;
-    case FAULT_CUT:
-        f.nodes = some_nodes(chance, nodes);
-        f.others = some_nodes(chance, nodes);
-        break;
-    case FAULT_SPLIT:
-        f.nodes = some_nodes(chance, nodes);
-        break;
-    case FAULT_LOSE:
-    case FAULT_DUPLICATE:
-        f.nodes = 0;
-        f.amount = (int32_t)from_to(chance, 1, 40);
-        break;
-    case FAULT_SLOW:
-        f.nodes = 0;
-        f.amount = (int32_t)from_to(chance, 2, 60);
-        break;
-    default:
-        break;
-    }
-    return f;
-}
-
-static fault_kind draw_kind(int some, uint64_t *chance)
-{
-    uint32_t all = 0;
-    for (fault_kind k = 0; k < FAULT_KINDS; k++)
-        all += some >> k & 1 ? grammars[k].weight : 0;
-    uint32_t at = (uint32_t)(draw(chance) % all);
-    fault_kind kind = 0;
-    for (;; kind++) {
-        uint32_t weight = some >> kind & 1 ? grammars[kind].weight : 0;
-        if (at < weight)
-            return kind;
-        at -= weight;
-    }
-}
-
-void plan_draw(plan *p, int faults, uint32_t nodes, uint32_t horizon, uint64_t *chance)
-{
-    p->count = 0;
-    /* Some kinds only: what is rare in a mixture of all is common where it is alone. */
-    int some = faults & (int)draw(chance);
-    if (some == 0)
-        some = faults;
-    uint32_t wanted = some == 0 ? 0 : from_to(chance, 1, 24);
-    while (p->count < wanted) {
-        fault_kind kind = draw_kind(some, chance);
-        if (kind == FAULT_CRASH && draw(chance) % 4 == 0)
-            add_crashes(p, nodes, horizon, chance);
-        else
-            add(p, draw_fault(kind, nodes, horizon, chance));
-    }
-    if (!(some >> FAULT_CRASH & 1) || draw(chance) % 3 != 0)
-        return;
-    uint32_t lost = from_to(chance, 1, (nodes - 1) / 2);
-    for (uint32_t i = 0; i < lost; i++)
-        add(p, (fault){FAULT_CRASH, from_to(chance, 0, horizon), FOR_EVER,
-                       (uint16_t)(1U << draw(chance) % nodes), 0, (int32_t)from_to(chance, 0, 20)});
 }
 
 /* ---- as text ---- */

@@ -10,13 +10,15 @@
 #include <string.h>
 
 enum {
+    LOCKS = 4,
     LEFT = 70,
     RIGHT = 30,
     TOP = 70,
     LANE = 110,
     BAR = 8,
     LEAST_WIDTH = 1200,
-    MOST_WIDTH = 30000
+    MOST_WIDTH = 30000,
+    WORD_WIDTH = 50
 };
 
 typedef enum mark_kind { ARROW, HELD, BLOCKED, DOWN, PAUSED, WORD } mark_kind;
@@ -37,7 +39,7 @@ struct picture {
     mark *marks;
     size_t count, room;
     /* bars that have begun: as the last note about them says; 0 if not */
-    uint64_t held[WME_MOST_NODES][4], blocked[WME_MOST_NODES][4], down[WME_MOST_NODES];
+    uint64_t held[WME_MOST_NODES][LOCKS], blocked[WME_MOST_NODES][LOCKS], down[WME_MOST_NODES];
 };
 
 static mark *add(picture *p, mark m)
@@ -108,7 +110,7 @@ static void state(picture *p, const note *n)
 static void crashed(picture *p, const note *n)
 {
     note of = *n;
-    for (of.lock = 0; of.lock < 4; of.lock++) {
+    for (of.lock = 0; of.lock < LOCKS; of.lock++) {
         bar(p, HELD, &p->held[n->node][of.lock], false, &of);
         bar(p, BLOCKED, &p->blocked[n->node][of.lock], false, &of);
     }
@@ -168,6 +170,8 @@ picture *picture_new(uint8_t nodes, uint64_t from, uint64_t to)
     p->nodes = nodes;
     p->from = from;
     p->to = to;
+    for (uint8_t n = 0; n < nodes; n++)
+        p->down[n] = 1; /* since 0, until they start */
     return p;
 }
 
@@ -188,6 +192,8 @@ typedef struct paper {
     FILE *out;
     uint64_t from, to;
     double per_us;
+    double last_word[WME_MOST_NODES];
+    uint32_t words[WME_MOST_NODES];
 } paper;
 
 static double x_of(const paper *on, uint64_t at)
@@ -244,31 +250,42 @@ static void draw_bar(const paper *on, const mark *m, const char *fill, int above
 {
     double x = x_of(on, m->from);
     fprintf(on->out, "<rect x='%.1f' y='%d' width='%.1f' height='%d' fill='%s'/>\n", x,
-            y_of(m->node) - above - m->lock * BAR, x_of(on, m->to) - x + 1, BAR, fill);
+            y_of(m->node) - above - (above > 0 ? m->lock : -m->lock) * BAR, x_of(on, m->to) - x + 1,
+            BAR, fill);
 }
 
-static void draw_mark(const paper *on, const mark *m)
+/* Words that would stand upon each other stand below each other. */
+static void draw_word(paper *on, const mark *m)
+{
+    double x = x_of(on, m->from);
+    bool close = x - on->last_word[m->node] < WORD_WIDTH;
+    on->words[m->node] = close ? on->words[m->node] + 1 : 0;
+    on->last_word[m->node] = x;
+    fprintf(on->out, "<circle cx='%.1f' cy='%d' r='2'/><text x='%.1f' y='%u' class='w'>%s</text>\n",
+            x, y_of(m->node), x, (unsigned)y_of(m->node) + 24 + on->words[m->node] % 4 * 9,
+            m->text);
+}
+
+static void draw_mark(paper *on, const mark *m)
 {
     switch (m->kind) {
     case ARROW:
         draw_arrow(on, m);
         break;
     case HELD:
-        draw_bar(on, m, "#43a047", BAR / 2);
+        draw_bar(on, m, "#43a047", BAR);
         break;
     case BLOCKED:
-        draw_bar(on, m, "#ff9800", BAR / 2);
+        draw_bar(on, m, "#ff9800", 0);
         break;
     case DOWN:
         draw_bar(on, m, "#212121", BAR / 2);
         break;
     case PAUSED:
-        draw_bar(on, m, "#b39ddb", -BAR / 2);
+        draw_bar(on, m, "#b39ddb", -BAR);
         break;
     case WORD:
-        fprintf(on->out,
-                "<circle cx='%.1f' cy='%d' r='2'/><text x='%.1f' y='%d' class='w'>%s</text>\n",
-                x_of(on, m->from), y_of(m->node), x_of(on, m->from), y_of(m->node) + 20, m->text);
+        draw_word(on, m);
     }
 }
 
@@ -318,7 +335,21 @@ static void draw_times(const paper *on, const picture *p)
                 (unsigned long long)at / 1000);
 }
 
-bool picture_write(const picture *p, const char *title, uint64_t end, FILE *out)
+/* Bars that have not ended with the run. */
+static void end_bars(picture *p, uint64_t end)
+{
+    note n = {.at = end};
+    for (n.node = 0; n.node < p->nodes; n.node++) {
+        for (n.lock = 0; n.lock < LOCKS; n.lock++) {
+            bar(p, HELD, &p->held[n.node][n.lock], false, &n);
+            bar(p, BLOCKED, &p->blocked[n.node][n.lock], false, &n);
+        }
+        n.lock = 0;
+        bar(p, DOWN, &p->down[n.node], false, &n);
+    }
+}
+
+bool picture_write(picture *p, const char *title, uint64_t end, FILE *out)
 {
     paper on = {.out = out, .from = p->from, .to = p->to < end ? p->to : end};
     if (on.to <= on.from)
@@ -326,22 +357,13 @@ bool picture_write(const picture *p, const char *title, uint64_t end, FILE *out)
     double width = (double)(on.to - on.from) * 0.02; /* 20 points for a millisecond */
     width = width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width;
     on.per_us = width / (double)(on.to - on.from);
+    end_bars(p, end);
     draw_frame(&on, p, title, width);
     draw_times(&on, p);
     for (mark_kind kind = WORD + 1; kind-- > 0;) /* arrows last, above all others */
         for (size_t i = 0; i < p->count; i++)
             if (p->marks[i].kind == kind)
                 draw_mark(&on, &p->marks[i]);
-    for (uint8_t n = 0; n < p->nodes; n++) /* what has not ended yet */
-        for (uint8_t l = 0; l < 4; l++) {
-            mark m = {.node = n, .lock = l, .to = end};
-            if (p->held[n][l] != 0 && (m.from = p->held[n][l] - 1) < on.to)
-                draw_bar(&on, &m, "#43a047", BAR / 2);
-            if (p->blocked[n][l] != 0 && (m.from = p->blocked[n][l] - 1) < on.to)
-                draw_bar(&on, &m, "#ff9800", BAR / 2);
-            if (l == 0 && p->down[n] != 0 && (m.from = p->down[n] - 1) < on.to)
-                draw_bar(&on, &m, "#212121", BAR / 2);
-        }
     fputs("</svg>\n", out);
     return !ferror(out);
 }

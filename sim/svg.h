@@ -12,7 +12,7 @@ typedef struct picture picture;
 picture *picture_new(uint8_t nodes, uint64_t from, uint64_t to);
 teller *picture_teller(picture *p);
 /* `end` is when the run ended. False if it could not be written. */
-bool picture_write(const picture *p, const char *title, uint64_t end, FILE *out);
+bool picture_write(picture *p, const char *title, uint64_t end, FILE *out);
 void picture_free(picture *p);
 
 #endif
