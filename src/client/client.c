@@ -41,9 +41,9 @@ static void free_holds(hold *first)
 
 static void free_client(baton_client *c)
 {
-    for (connection *k = c->connections, *next; k != NULL; k = next) {
+    for (line *k = c->lines, *next; k != NULL; k = next) {
         next = k->next;
-        connection_free(k);
+        line_free(k);
     }
     names_free(&c->names);
     free_holds(c->untold);
@@ -95,11 +95,11 @@ int baton_client_open(const baton_client_options *options, baton_client **client
     if (c == NULL)
         return BATON_SYSTEM;
     int result;
-    c->main = connection_open(c, &result);
+    c->main = line_open(c, &result);
     int error = errno;
     if (c->main != NULL) {
-        c->connection_count = 1;
-        connection_add(c, c->main);
+        c->line_count = 1;
+        line_add(c, c->main);
         error = start_keeper(c);
         result = error == 0 ? BATON_OK : BATON_SYSTEM;
     }

@@ -50,13 +50,13 @@ static void tell(baton_client *c)
 
 static void bury(baton_client *c)
 {
-    connection **link = &c->connections;
+    line **link = &c->lines;
     while (*link != NULL) {
-        connection *k = *link;
+        line *k = *link;
         if (k->dead && k->users == 0) {
             *link = k->next;
-            c->connection_count--;
-            connection_free(k);
+            c->line_count--;
+            line_free(k);
         } else {
             link = &k->next;
         }
@@ -64,7 +64,7 @@ static void bury(baton_client *c)
 }
 
 /* Whether its lease matters: something is held over it, or gates are (main). */
-static bool is_kept_alive(const baton_client *c, const connection *k)
+static bool is_kept_alive(const baton_client *c, const line *k)
 {
     return c->lease > 0 && (k == c->main || k->holds > 0);
 }
@@ -74,24 +74,24 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Does what is due for one connection; returns when it is to be looked at again. */
-static uint64_t look_after(baton_client *c, connection *k, uint64_t now, uint32_t *idle)
+/* Does what is due for one line; returns when it is to be looked at again. */
+static uint64_t look_after(baton_client *c, line *k, uint64_t now, uint32_t *idle)
 {
     uint64_t next = UINT64_MAX;
     if (k->idle) {
         uint64_t until = k->idle_since + (uint64_t)IDLE_SECONDS * 1000000000u;
         if (now >= until || ++*idle > MOST_IDLE)
-            connection_cut(c, k, 0);
+            line_cut(c, k, 0);
         next = until;
     }
     if (k->dead || !is_kept_alive(c, k))
         return next;
-    if (connection_is_over(c, k, now)) {
-        connection_cut(c, k, ETIMEDOUT);
+    if (line_is_over(c, k, now)) {
+        line_cut(c, k, ETIMEDOUT);
         return next;
     }
     if (!k->renewing && now >= k->renew_at)
-        connection_renew(c, k);
+        line_renew(c, k);
     if (!k->unsure)
         next = sooner(next, k->sure_until);
     return k->renewing ? next : sooner(next, k->renew_at);
@@ -102,7 +102,7 @@ static int look_after_all(baton_client *c)
     uint64_t now = clock_now();
     uint64_t next = UINT64_MAX;
     uint32_t idle = 0;
-    for (connection *k = c->connections; k != NULL; k = k->next)
+    for (line *k = c->lines; k != NULL; k = k->next)
         if (!k->dead)
             next = sooner(next, look_after(c, k, now, &idle));
     if (next == UINT64_MAX)
@@ -117,7 +117,7 @@ static nfds_t choose_polled(baton_client *c)
 {
     nfds_t count = 1;
     c->polled[0] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};
-    for (connection *k = c->connections; k != NULL; k = k->next) {
+    for (line *k = c->lines; k != NULL; k = k->next) {
         if (k->dead)
             continue;
         short events = POLLIN;
@@ -137,11 +137,11 @@ static void serve(baton_client *c, nfds_t count)
         (void)got;
     }
     for (nfds_t i = 1; i < count; i++) {
-        connection *k = c->polled_of[i];
+        line *k = c->polled_of[i];
         if ((c->polled[i].revents & POLLOUT) != 0)
-            connection_flush(c, k);
+            line_flush(c, k);
         if ((c->polled[i].revents & ~POLLOUT) != 0 && !k->dead)
-            connection_read(c, k);
+            line_read(c, k);
     }
 }
 

@@ -20,16 +20,16 @@
 #include <pthread.h>
 
 enum {
-    MOST_CONNECTIONS = 1024,      /* of one client: so many threads can wait */
+    MOST_LINES = 1024,            /* of one client: so many threads can wait */
     MOST_IDLE = 16,               /* of these, kept though nobody waits */
     IDLE_SECONDS = 30,            /* and for so long */
     MOST_NAMES = 65536,           /* that gates are remembered of */
     MOST_LOST = 4096,             /* that are kept for baton_client_lost; then the oldest goes */
     MOST_REPLY = 4096,            /* bytes */
-    MOST_UNSENT = 4 * 1024 * 1024 /* bytes, for one connection */
+    MOST_UNSENT = 4 * 1024 * 1024 /* bytes, for one line */
 };
 
-typedef struct connection connection;
+typedef struct line line; /* a connection to the server */
 
 /*
  * A section of this process: from the grant to exit or loss. In the list of its name while it is
@@ -37,7 +37,7 @@ typedef struct connection connection;
  */
 typedef struct hold {
     struct hold *next;
-    connection *over;
+    line *over;
     uint64_t token;
     char name[];
 } hold;
@@ -49,7 +49,7 @@ typedef struct hold {
 typedef struct lock_name {
     struct lock_name *next; /* in its bucket */
     uint64_t hash;
-    wdme_client a; /* for tries, over the main connection */
+    wdme_client a; /* for tries, over the main line */
     hold *holds;
     uint32_t users;          /* calls that look at it */
     pthread_cond_t answered; /* a try is over; threads that try the same name wait for that */
@@ -66,7 +66,7 @@ typedef enum request_kind { ASK_TRY, ASK_LOCK, ASK_EXIT, ASK_RENEW } request_kin
 
 /* Something sent and not yet answered. Lives with its caller, who waits until it is done. */
 typedef struct request {
-    struct request *next; /* sent after this one, over the same connection */
+    struct request *next; /* sent after this one, over the same line */
     request_kind kind;
     uint64_t sent_at; /* before it was sent */
     lock_name *of;    /* of TRY and LOCK */
@@ -81,8 +81,8 @@ typedef struct request {
 } request;
 
 /* Made by whoever needs it, in the client's list, closed and freed by the keeper alone. */
-struct connection {
-    connection *next;
+struct line {
+    line *next;
     int socket;
     bool dead;      /* cut: nothing is sent or read any more */
     uint32_t users; /* calls that look at it */
@@ -110,13 +110,13 @@ struct baton_client {
     void *context;
     baton_client_counts counts;
     lock_names names;
-    connection *main; /* NULL: to be connected */
-    bool connecting;  /* a call does that; others wait for it */
+    line *main;      /* NULL: to be connected */
+    bool connecting; /* a call does that; others wait for it */
     uint64_t attempts;
     int attempt_result, attempt_error;
     pthread_cond_t attempted;
-    connection *connections; /* all of them */
-    uint32_t connection_count;
+    line *lines; /* all of them */
+    uint32_t line_count;
     hold *untold, **untold_end; /* lost, and the process has not heard of it */
     hold *told, **told_end;     /* for baton_client_lost */
     uint32_t told_count;
@@ -124,8 +124,8 @@ struct baton_client {
     int wake_fd; /* of the keeper */
     pthread_t keeper;
     bool closing;
-    struct pollfd polled[MOST_CONNECTIONS + 1]; /* the keeper's own */
-    connection *polled_of[MOST_CONNECTIONS + 1];
+    struct pollfd polled[MOST_LINES + 1]; /* the keeper's own */
+    line *polled_of[MOST_LINES + 1];
 };
 
 /* ---- names.c ---- */
@@ -149,30 +149,30 @@ void hold_lose(baton_client *c, lock_name *n, hold *h);
 /* ---- connect.c ---- */
 
 /* Connects and says HELLO, without the mutex; NULL, with a result and errno, if that fails. */
-connection *connection_open(const baton_client *c, int *result);
-void connection_free(connection *k);
+line *line_open(const baton_client *c, int *result);
+void line_free(line *k);
 
-/* ---- connection.c ---- */
+/* ---- line.c ---- */
 
 uint64_t clock_now(void); /* nanoseconds; goes on while the machine sleeps, if it can */
 /* How long a lease counts here: a sixteenth less, for the sake of a clock that runs otherwise. */
 uint64_t lease_counted(const baton_client *c);
-void connection_add(baton_client *c, connection *k);
+void line_add(baton_client *c, line *k);
 /* Sends a command and puts the request in the list. `name` or `number` may be absent (NULL, 0). */
-void connection_ask(baton_client *c, connection *k, request *r, const char *name, uint64_t number);
+void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t number);
 /* Waits until the request is done, at most so many nanoseconds (0: for ever); then cuts. */
-void connection_await(baton_client *c, connection *k, request *r, uint64_t most);
-void connection_renew(baton_client *c, connection *k);
+void line_await(baton_client *c, line *k, request *r, uint64_t most);
+void line_renew(baton_client *c, line *k);
 /* Everything that was asked or held over it is over. */
-void connection_cut(baton_client *c, connection *k, int error);
-void connection_flush(baton_client *c, connection *k);
-void connection_read(baton_client *c, connection *k);
-bool connection_is_over(const baton_client *c, const connection *k, uint64_t now);
+void line_cut(baton_client *c, line *k, int error);
+void line_flush(baton_client *c, line *k);
+void line_read(baton_client *c, line *k);
+bool line_is_over(const baton_client *c, const line *k, uint64_t now);
 
 /* ---- answer.c ---- */
 
 /* A reply or a push has come. False: it makes no sense. */
-bool answer_take(baton_client *c, connection *k, const resp_reply *reply);
+bool answer_take(baton_client *c, line *k, const resp_reply *reply);
 void request_finish(request *r, int result, int error);
 
 /* ---- keeper.c ---- */

@@ -1,4 +1,4 @@
-/* Connections: requests go out, replies come in, in the same order; and the end of it. */
+/* Lines to the server: requests go out, replies come in, in the same order; and the end of it. */
 #include "room.h"
 
 #include <assert.h>
@@ -30,20 +30,20 @@ uint64_t lease_counted(const baton_client *c)
     return c->lease - c->lease / 16;
 }
 
-void connection_add(baton_client *c, connection *k)
+void line_add(baton_client *c, line *k)
 {
-    k->next = c->connections;
-    c->connections = k;
+    k->next = c->lines;
+    c->lines = k;
     c->counts.messages += c->lease > 0 ? 4 : 2; /* HELLO, RENEW, and the answers */
     keeper_wake(c);
 }
 
 /* ---- the end ---- */
 
-/* Nothing that was known or held over the connection remains. */
+/* Nothing that was known or held over the line remains. */
 static void cut_name(baton_client *c, lock_name *n, void *context)
 {
-    connection *k = context;
+    line *k = context;
     for (hold *h = n->holds, *next; h != NULL; h = next) {
         next = h->next;
         if (h->over == k)
@@ -56,7 +56,7 @@ static void cut_name(baton_client *c, lock_name *n, void *context)
     names_tidy(&c->names, n);
 }
 
-void connection_cut(baton_client *c, connection *k, int error)
+void line_cut(baton_client *c, line *k, int error)
 {
     if (k->dead)
         return;
@@ -78,24 +78,24 @@ void connection_cut(baton_client *c, connection *k, int error)
     keeper_wake(c);
 }
 
-bool connection_is_over(const baton_client *c, const connection *k, uint64_t now)
+bool line_is_over(const baton_client *c, const line *k, uint64_t now)
 {
     return c->lease > 0 && !k->unsure && now >= k->sure_until;
 }
 
 /* ---- out ---- */
 
-void connection_flush(baton_client *c, connection *k)
+void line_flush(baton_client *c, line *k)
 {
     if (k->out.overflow) {
-        connection_cut(c, k, ENOBUFS);
+        line_cut(c, k, ENOBUFS);
         return;
     }
     if (k->dead || k->out.bytes == 0)
         return;
     ssize_t sent = send(k->socket, k->out.at, k->out.bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-        connection_cut(c, k, errno);
+        line_cut(c, k, errno);
         return;
     }
     if (sent > 0) {
@@ -119,7 +119,7 @@ static void put(resp_out *out, const char *verb, const char *name, const uint64_
     }
 }
 
-static void enlist(baton_client *c, connection *k, request *r)
+static void enlist(baton_client *c, line *k, request *r)
 {
     r->next = NULL;
     r->done = false;
@@ -133,7 +133,7 @@ static void enlist(baton_client *c, connection *k, request *r)
     c->counts.messages++;
 }
 
-static void put_renewal(baton_client *c, connection *k)
+static void put_renewal(baton_client *c, line *k)
 {
     uint64_t lease = c->lease / 1000000;
     assert(!k->renewing);
@@ -143,13 +143,13 @@ static void put_renewal(baton_client *c, connection *k)
     put(&k->out, "RENEW", NULL, &lease);
 }
 
-void connection_renew(baton_client *c, connection *k)
+void line_renew(baton_client *c, line *k)
 {
     put_renewal(c, k);
-    connection_flush(c, k);
+    line_flush(c, k);
 }
 
-void connection_ask(baton_client *c, connection *k, request *r, const char *name, uint64_t number)
+void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t number)
 {
     assert(!k->dead);
     enlist(c, k, r);
@@ -170,10 +170,10 @@ void connection_ask(baton_client *c, connection *k, request *r, const char *name
         put(&k->out, "RENEW", NULL, &number);
         break;
     }
-    connection_flush(c, k);
+    line_flush(c, k);
 }
 
-void connection_await(baton_client *c, connection *k, request *r, uint64_t most)
+void line_await(baton_client *c, line *k, request *r, uint64_t most)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -184,20 +184,20 @@ void connection_await(baton_client *c, connection *k, request *r, uint64_t most)
         if (most == 0)
             pthread_cond_wait(&r->answered, &c->mutex);
         else if (pthread_cond_timedwait(&r->answered, &c->mutex, &until) == ETIMEDOUT && !r->done)
-            connection_cut(c, k, ETIMEDOUT);
+            line_cut(c, k, ETIMEDOUT);
     }
 }
 
 /* ---- in ---- */
 
-void connection_read(baton_client *c, connection *k)
+void line_read(baton_client *c, line *k)
 {
     const resp_limits limits = {.word_bytes = MOST_REPLY / 2, .command_bytes = MOST_REPLY - 1};
     ssize_t got = recv(k->socket, k->in + k->in_bytes, sizeof k->in - k->in_bytes, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        connection_cut(c, k, got == 0 ? ECONNRESET : errno);
+        line_cut(c, k, got == 0 ? ECONNRESET : errno);
         return;
     }
     k->in_bytes += (size_t)got;
@@ -208,7 +208,7 @@ void connection_read(baton_client *c, connection *k)
         if (p.verdict == RESP_MORE)
             break;
         if (p.verdict == RESP_BAD || !answer_take(c, k, &reply)) {
-            connection_cut(c, k, EPROTO);
+            line_cut(c, k, EPROTO);
             return;
         }
         used += p.used;
