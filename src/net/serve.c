@@ -54,7 +54,7 @@ static void woken(uv_async_t *wake)
         notice *n = notices;
         notices = n->next;
         connection *c = (connection *)(void *)n->to;
-        session_notice(n);
+        session_notice(n, uv_now(&in->uv));
         if (!c->dirty) {
             c->dirty = true;
             c->next_dirty = in->dirty;

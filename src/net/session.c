@@ -68,8 +68,11 @@ static void hear(session_roles *roles, wdme_message m, const char *name, size_t 
     }
 }
 
-void session_notice(notice *n)
+void session_notice(notice *n, uint64_t now)
 {
+    session *me = (session *)(void *)n->to;
+    if (n->message.kind == WDME_OK && me->lease_until != 0)
+        me->lease_until = now + me->lease; /* while it waited, it had to be silent */
     hear(n->to, n->message, n->name, n->name_bytes);
     free(n);
 }
