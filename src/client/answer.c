@@ -30,10 +30,8 @@ static void have_lost(baton_client *c, line *k, lock_name *n, uint64_t generatio
     if (h == NULL || h->over != k)
         return; /* it has left meanwhile */
     hold_lose(c, n, h);
-    if (k != c->main && k->users == 0) { /* else the call that uses it will say so */
-        k->idle = true;
-        k->idle_since = clock_now();
-    }
+    if (k != c->main && k->users == 0 && !k->idle) /* else the call that uses it will say so */
+        line_rest(c, k);
     names_tidy(&c->names, n);
 }
 

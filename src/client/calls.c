@@ -104,7 +104,7 @@ static line *get_waiting(baton_client *c, int *result, int *error)
 {
     for (line *k = c->lines; k != NULL; k = k->next) {
         if (k->idle && !k->dead && k->first == NULL) {
-            k->idle = false;
+            line_stir(c, k);
             return k;
         }
     }
@@ -255,12 +255,13 @@ int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms
         return leave_with(c, result, error);
     k->users++;
     result = wait_over(c, k, &w, most, token, &error);
-    if (k->holds == 0 && !k->dead && !k->idle) {
-        k->idle = true;
-        k->idle_since = clock_now();
-    }
+    if (k->holds == 0 && !k->dead && !k->idle)
+        line_rest(c, k);
     k->users--;
-    keeper_wake(c);
+    if (k->dead)
+        keeper_wake(c); /* to free it */
+    else if (c->lease > 0)
+        keeper_due(c, k->renew_at);
     return leave_with(c, result, error);
 }
 
@@ -279,10 +280,8 @@ static int leave(baton_client *c, lock_name *n, hold *h, const wanted *w)
     names_tidy(&c->names, n);
     k->users++;
     ask(c, k, &r, w, token, c->patience);
-    if (!is_main && !k->dead) {
-        k->idle = true;
-        k->idle_since = clock_now();
-    }
+    if (!is_main && !k->dead)
+        line_rest(c, k);
     k->users--;
     return r.result == BATON_OK ? BATON_OK : BATON_LOST;
 }

@@ -52,6 +52,8 @@ static void free_client(baton_client *c)
         close(c->lost_fd);
     if (c->wake_fd >= 0)
         close(c->wake_fd);
+    if (c->watch_fd >= 0)
+        close(c->watch_fd);
     pthread_cond_destroy(&c->attempted);
     pthread_condattr_destroy(&c->monotonic);
     pthread_mutex_destroy(&c->mutex);
@@ -75,9 +77,9 @@ static baton_client *new_client(const baton_client_options *o)
     c->address = strdup(o->address);
     c->password = o->password != NULL ? strdup(o->password) : NULL;
     c->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    c->wake_fd = c->watch_fd = -1;
     if (c->address != NULL && (c->password != NULL || o->password == NULL) && c->lost_fd >= 0 &&
-        c->wake_fd >= 0)
+        keeper_prepare(c))
         return c;
     int error = errno;
     free_client(c);

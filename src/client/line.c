@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +18,14 @@
 static uint64_t nanoseconds(struct timespec at)
 {
     return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
+}
+
+/* The clock of condition variables; it stands still while the machine sleeps. */
+static uint64_t monotonic_now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return nanoseconds(at);
 }
 
 uint64_t clock_now(void)
@@ -35,7 +45,34 @@ void line_add(baton_client *c, line *k)
     k->next = c->lines;
     c->lines = k;
     c->counts.messages += c->lease > 0 ? 4 : 2; /* HELLO, RENEW, and the answers */
-    keeper_wake(c);
+    keeper_watch(c, k);
+    if (c->lease > 0)
+        keeper_due(c, k->renew_at);
+}
+
+/* ---- rest ---- */
+
+uint64_t line_idle_until(const line *k)
+{
+    return k->idle_since + (uint64_t)IDLE_SECONDS * 1000000000u;
+}
+
+void line_rest(baton_client *c, line *k)
+{
+    assert(!k->idle);
+    k->idle = true;
+    k->idle_since = clock_now();
+    if (++c->idle_lines > MOST_IDLE)
+        keeper_wake(c); /* it cuts what is too much */
+    else
+        keeper_due(c, line_idle_until(k));
+}
+
+void line_stir(baton_client *c, line *k)
+{
+    if (k->idle)
+        c->idle_lines--;
+    k->idle = false;
 }
 
 /* ---- the end ---- */
@@ -61,7 +98,8 @@ void line_cut(baton_client *c, line *k, int error)
     if (k->dead)
         return;
     k->dead = true;
-    k->idle = false;
+    line_stir(c, k);
+    keeper_watch(c, k);
     shutdown(k->socket, SHUT_RDWR);
     while (k->first != NULL) {
         request *r = k->first;
@@ -103,7 +141,7 @@ void line_flush(baton_client *c, line *k)
         memmove(k->out.at, k->out.at + sent, k->out.bytes);
     }
     if (k->out.bytes > 0)
-        keeper_wake(c); /* it sends the rest when there is room */
+        keeper_watch(c, k); /* it sends the rest when there is room */
 }
 
 static void put(resp_out *out, const char *verb, const char *name, const uint64_t *number)
@@ -133,7 +171,7 @@ static void enlist(baton_client *c, line *k, request *r)
     c->counts.messages++;
 }
 
-static void put_renewal(baton_client *c, line *k)
+void line_renew(baton_client *c, line *k)
 {
     uint64_t lease = c->lease / 1000000;
     assert(!k->renewing);
@@ -141,11 +179,6 @@ static void put_renewal(baton_client *c, line *k)
     k->renewing = true;
     enlist(c, k, &k->renewal);
     put(&k->out, "RENEW", NULL, &lease);
-}
-
-void line_renew(baton_client *c, line *k)
-{
-    put_renewal(c, k);
     line_flush(c, k);
 }
 
@@ -158,10 +191,7 @@ void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t n
         put(&k->out, "TRY", name, NULL);
         break;
     case ASK_LOCK:
-        put(&k->out, "LOCK", name, &number);
-        /* Read when the lock is granted: the lease begins anew, however long that took. */
-        if (c->lease > 0)
-            put_renewal(c, k);
+        put(&k->out, "LOCK", name, &number); /* when it is granted, the lease begins anew */
         break;
     case ASK_EXIT:
         put(&k->out, "EXIT", name, &number);
@@ -171,21 +201,6 @@ void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t n
         break;
     }
     line_flush(c, k);
-}
-
-void line_await(baton_client *c, line *k, request *r, uint64_t most)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    uint64_t at = nanoseconds(until) + most;
-    until.tv_sec = (time_t)(at / 1000000000u);
-    until.tv_nsec = (long)(at % 1000000000u);
-    while (!r->done) {
-        if (most == 0)
-            pthread_cond_wait(&r->answered, &c->mutex);
-        else if (pthread_cond_timedwait(&r->answered, &c->mutex, &until) == ETIMEDOUT && !r->done)
-            line_cut(c, k, ETIMEDOUT);
-    }
 }
 
 /* ---- in ---- */
@@ -215,4 +230,62 @@ void line_read(baton_client *c, line *k)
     }
     k->in_bytes -= used;
     memmove(k->in, k->in + used, k->in_bytes);
+}
+
+/* ---- waiting ---- */
+
+/* Whoever waits next for an answer reads it; if nobody does, the keeper sees to what may come. */
+static void pass_on_reading(baton_client *c, line *k)
+{
+    request *r = k->first;
+    if (k->dead || k->has_reader)
+        return;
+    while (r != NULL && !r->awaited)
+        r = r->next;
+    if (r != NULL)
+        pthread_cond_signal(&r->answered);
+    else
+        keeper_watch(c, k);
+}
+
+/* Waits at the socket, without the mutex, and reads what is there. */
+static void read_when_ready(baton_client *c, line *k, uint64_t until)
+{
+    struct pollfd one = {.fd = k->socket, .events = POLLIN};
+    int most = -1;
+    if (until != 0) {
+        uint64_t now = monotonic_now();
+        uint64_t ms = until > now ? (until - now) / 1000000 + 1 : 0;
+        most = ms < INT_MAX ? (int)ms : INT_MAX;
+    }
+    k->has_reader = true;
+    keeper_watch(c, k);
+    pthread_mutex_unlock(&c->mutex);
+    int ready = poll(&one, 1, most);
+    pthread_mutex_lock(&c->mutex);
+    k->has_reader = false;
+    if (ready > 0 && !k->dead)
+        line_read(c, k);
+}
+
+void line_await(baton_client *c, line *k, request *r, uint64_t most)
+{
+    uint64_t until = most == 0 ? 0 : monotonic_now() + most;
+    const struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
+                                .tv_nsec = (long)(until % 1000000000u)};
+    bool has_read = false;
+    while (!r->done) {
+        if (!k->has_reader) {
+            read_when_ready(c, k, until);
+            has_read = true;
+        } else if (until == 0) {
+            pthread_cond_wait(&r->answered, &c->mutex);
+        } else {
+            pthread_cond_timedwait(&r->answered, &c->mutex, &at);
+        }
+        if (!r->done && until != 0 && monotonic_now() >= until)
+            line_cut(c, k, ETIMEDOUT);
+    }
+    if (has_read)
+        pass_on_reading(c, k);
 }

@@ -1,10 +1,13 @@
 /*
- * The client of the lock service, inside. Whoever calls sends; one thread, the keeper, reads all
- * connections, renews leases and tells of what was lost:
+ * The client of the lock service, inside. It has several lines, each a connection to the server:
  *
- *   main connection    TRY, EXIT; an automaton A (wdme.h) for each name that is of interest
- *   waiting ones       LOCK blocks its connection, so each wait has one of its own, and the lock is
- *                      then held over that one; those that are idle are kept for a while
+ *   main line       TRY, EXIT; an automaton A (wdme.h) for each name that is of interest
+ *   waiting lines   LOCK blocks its line, so each wait has one of its own, and the lock is then held
+ *                   over that one; those that are idle are kept for a while
+ *
+ * Whoever calls sends, and reads the answer, too, if nobody reads that line yet: an answer that one
+ * thread reads for another costs a thread switch more. A thread of the client's, the keeper, reads
+ * lines that no caller reads, renews leases and tells of what was lost.
  *
  * One mutex guards everything here. It is never held while a thread waits, connects, or is in the
  * user's callback.
@@ -16,7 +19,6 @@
 #include "../wdme/wdme.h"
 #include "baton/client.h"
 
-#include <poll.h>
 #include <pthread.h>
 
 enum {
@@ -84,9 +86,11 @@ typedef struct request {
 struct line {
     line *next;
     int socket;
-    bool dead;      /* cut: nothing is sent or read any more */
-    uint32_t users; /* calls that look at it */
-    bool idle;      /* for LOCK, and free */
+    bool dead;        /* cut: nothing is sent or read any more */
+    bool has_reader;  /* a caller waits at the socket: others, and the keeper, leave that to it */
+    uint32_t watched; /* events for which the keeper is woken (epoll) */
+    uint32_t users;   /* calls that look at it */
+    bool idle;        /* for LOCK, and free */
     uint64_t idle_since;
     wdme_client a; /* for LOCK: one lock at a time */
     uint32_t holds;
@@ -116,16 +120,16 @@ struct baton_client {
     int attempt_result, attempt_error;
     pthread_cond_t attempted;
     line *lines; /* all of them */
-    uint32_t line_count;
+    uint32_t line_count, idle_lines;
     hold *untold, **untold_end; /* lost, and the process has not heard of it */
     hold *told, **told_end;     /* for baton_client_lost */
     uint32_t told_count;
-    int lost_fd; /* readable while there is something in `told` */
-    int wake_fd; /* of the keeper */
+    int lost_fd;           /* readable while there is something in `told` */
+    int wake_fd;           /* of the keeper */
+    int watch_fd;          /* what the keeper sleeps at (epoll): lines, and wake_fd */
+    uint64_t keeper_until; /* when it wakes by itself, at the latest */
     pthread_t keeper;
     bool closing;
-    struct pollfd polled[MOST_LINES + 1]; /* the keeper's own */
-    line *polled_of[MOST_LINES + 1];
 };
 
 /* ---- names.c ---- */
@@ -158,9 +162,16 @@ uint64_t clock_now(void); /* nanoseconds; goes on while the machine sleeps, if i
 /* How long a lease counts here: a sixteenth less, for the sake of a clock that runs otherwise. */
 uint64_t lease_counted(const baton_client *c);
 void line_add(baton_client *c, line *k);
+/* Nobody uses a line for LOCK any more; until when it is kept; and somebody uses it again. */
+void line_rest(baton_client *c, line *k);
+uint64_t line_idle_until(const line *k);
+void line_stir(baton_client *c, line *k);
 /* Sends a command and puts the request in the list. `name` or `number` may be absent (NULL, 0). */
 void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t number);
-/* Waits until the request is done, at most so many nanoseconds (0: for ever); then cuts. */
+/*
+ * Waits until the request is done, at most so many nanoseconds (0: for ever); then cuts. Reads the
+ * line meanwhile, or waits for the thread that does.
+ */
 void line_await(baton_client *c, line *k, request *r, uint64_t most);
 void line_renew(baton_client *c, line *k);
 /* Everything that was asked or held over it is over. */
@@ -178,6 +189,14 @@ void request_finish(request *r, int result, int error);
 /* ---- keeper.c ---- */
 
 void *keeper_run(void *client);
+bool keeper_prepare(baton_client *c); /* before it runs; false, with errno, if that fails */
+/* It must look after the line then, or before. */
+void keeper_due(baton_client *c, uint64_t at);
+/*
+ * From now on it is woken for what comes over the line if no caller reads that, and for room to send
+ * if there is something to be sent. Called whenever one of the two changes.
+ */
+void keeper_watch(const baton_client *c, line *k);
 void keeper_wake(const baton_client *c);
 
 #endif
