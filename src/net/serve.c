@@ -36,19 +36,18 @@ static void stop_loop(loop *in)
         next = c->next;
         connection_close(c, "the server ends");
     }
-    if (!uv_is_closing((uv_handle_t *)&in->wake))
+    if (!uv_is_closing((uv_handle_t *)&in->wake)) {
         uv_close((uv_handle_t *)&in->wake, NULL);
+        uv_close((uv_handle_t *)&in->before_sleep, NULL);
+    }
 }
 
-static void woken(uv_async_t *wake)
+void loop_deliver(loop *in)
 {
-    loop *in = wake->data;
+    in->has_own_notices = false;
     baton_tas_enter(&in->box);
     notice *notices = in->first_notice;
-    newcomer *newcomers = in->newcomers;
-    bool stops = in->stops;
     in->first_notice = in->last_notice = NULL;
-    in->newcomers = NULL;
     baton_tas_exit(&in->box);
     while (notices != NULL) {
         notice *n = notices;
@@ -67,6 +66,26 @@ static void woken(uv_async_t *wake)
         c->dirty = false;
         connection_serve(c);
     }
+}
+
+static void about_to_sleep(uv_prepare_t *before_sleep)
+{
+    loop *in = before_sleep->data;
+    if (in->has_own_notices)
+        loop_deliver(in);
+    if (in->has_own_notices) /* what they brought brought more; others may speak in between */
+        uv_async_send(&in->wake);
+}
+
+static void woken(uv_async_t *wake)
+{
+    loop *in = wake->data;
+    loop_deliver(in);
+    baton_tas_enter(&in->box);
+    newcomer *newcomers = in->newcomers;
+    bool stops = in->stops;
+    in->newcomers = NULL;
+    baton_tas_exit(&in->box);
     while (newcomers != NULL) {
         newcomer *who = newcomers;
         newcomers = who->next;
@@ -80,6 +99,7 @@ static void woken(uv_async_t *wake)
 static void *run_loop(void *context)
 {
     loop *in = context;
+    loop_running = in;
     uv_run(&in->uv, UV_RUN_DEFAULT);
     return NULL;
 }
@@ -180,7 +200,9 @@ static void init_loop(server *of, uint32_t which)
     baton_tas_init(&in->box, BATON_PARK);
     uv_loop_init(&in->uv);
     uv_async_init(&in->uv, &in->wake, woken);
-    in->wake.data = in;
+    uv_prepare_init(&in->uv, &in->before_sleep);
+    uv_prepare_start(&in->before_sleep, about_to_sleep);
+    in->wake.data = in->before_sleep.data = in;
 }
 
 static void init_signals(server *of)
