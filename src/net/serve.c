@@ -8,8 +8,10 @@
 #include "tokens.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 typedef struct server {
@@ -22,6 +24,8 @@ typedef struct server {
     listeners *listening;
     uv_timer_t care;
     uint64_t idle_since;
+    uint64_t most_kept; /* locks and connections, since memory was last given back */
+    uint32_t most_connections;
     uv_signal_t signals[2];
     baton_atomic_count connections;
     baton_atomic_count accepted;
@@ -110,7 +114,7 @@ static void deal_out(void *context, int socket, bool is_unix)
     server *of = context;
     atomic_fetch_add_explicit(&of->accepted, 1, memory_order_relaxed);
     newcomer *who = malloc(sizeof *who);
-    if (who == NULL || of->connections >= of->settings->most_connections) {
+    if (who == NULL || of->connections >= of->most_connections) {
         static const char full[] = "-ERR max number of clients reached\r\n";
         ssize_t told = write(socket, full, sizeof full - 1);
         (void)told; /* it is turned away either way */
@@ -162,6 +166,21 @@ static void end_if_idle(server *of)
     stop_all(of);
 }
 
+/* After a rush: what malloc keeps for the next one would stay with it for ever. */
+static void give_back_memory(server *of)
+{
+    enum { RUSH = 1024 };
+    uint64_t kept = registry_locks(of->service.locks) + of->connections;
+    if (kept > of->most_kept)
+        of->most_kept = kept;
+    if (of->most_kept < RUSH || kept > of->most_kept / 4)
+        return;
+    of->most_kept = kept;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 static void look_after(uv_timer_t *timer)
 {
     server *of = timer->data;
@@ -171,6 +190,7 @@ static void look_after(uv_timer_t *timer)
                           memory_order_relaxed);
     if (!reserved)
         log_line(LOG_ERROR, "tokens", "why=\"cannot write %s\"", of->tokens.file);
+    give_back_memory(of);
     end_if_idle(of);
 }
 
@@ -219,6 +239,26 @@ static void init_signals(server *of)
     uv_timer_start(&of->care, look_after, 100, 100);
 }
 
+/* Descriptors for so many connections, as far as they can be had. Returns for how many they are. */
+static uint32_t get_descriptors(const serve_settings *settings)
+{
+    const rlim_t others = 64 + 8 * (rlim_t)settings->loops; /* that are no connections */
+    const rlim_t wanted = others + settings->most_connections;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return settings->most_connections;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return settings->most_connections;
+    uint32_t room = limit.rlim_cur > others ? (uint32_t)(limit.rlim_cur - others) : 1;
+    log_line(LOG_WARN, "descriptors",
+             "open_files=%" PRIu64 " connections=%" PRIu32 " why=\"%" PRIu32
+             " connections need a limit (ulimit -Hn) of %" PRIu64 "\"",
+             (uint64_t)limit.rlim_cur, room, settings->most_connections, (uint64_t)wanted);
+    return room;
+}
+
 const char *serve(const serve_settings *settings)
 {
     static char complaint[256];
@@ -237,6 +277,7 @@ const char *serve(const serve_settings *settings)
                     .audit = audit},
     };
     log_set_level(settings->level);
+    of.most_connections = get_descriptors(settings);
     if (!tokens_open(&of.tokens, settings->state, &first, complaint))
         return complaint;
     of.service.locks = registry_new(first, settings->most_waiters);
