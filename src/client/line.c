@@ -182,9 +182,18 @@ void line_renew(baton_client *c, line *k)
     line_flush(c, k);
 }
 
+static void become_reader(const baton_client *c, line *k, request *r)
+{
+    if (k->has_reader)
+        return;
+    k->has_reader = r->reads = true;
+    keeper_watch(c, k);
+}
+
 void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t number)
 {
     assert(!k->dead);
+    become_reader(c, k, r); /* before there can be an answer, lest that wake the keeper */
     enlist(c, k, r);
     switch (r->kind) {
     case ASK_TRY:
@@ -235,15 +244,14 @@ void line_read(baton_client *c, line *k)
 /* ---- waiting ---- */
 
 /* Whoever waits next for an answer reads it; if nobody does, the keeper sees to what may come. */
-static void pass_on_reading(baton_client *c, line *k)
+static void pass_on_reading(const baton_client *c, line *k)
 {
-    request *r = k->first;
-    if (k->dead || k->has_reader)
-        return;
-    while (r != NULL && !r->awaited)
-        r = r->next;
-    if (r != NULL)
-        pthread_cond_signal(&r->answered);
+    request *next = k->first;
+    k->has_reader = false;
+    while (next != NULL && !next->awaited)
+        next = next->next;
+    if (next != NULL)
+        pthread_cond_signal(&next->answered);
     else
         keeper_watch(c, k);
 }
@@ -258,12 +266,9 @@ static void read_when_ready(baton_client *c, line *k, uint64_t until)
         uint64_t ms = until > now ? (until - now) / 1000000 + 1 : 0;
         most = ms < INT_MAX ? (int)ms : INT_MAX;
     }
-    k->has_reader = true;
-    keeper_watch(c, k);
     pthread_mutex_unlock(&c->mutex);
     int ready = poll(&one, 1, most);
     pthread_mutex_lock(&c->mutex);
-    k->has_reader = false;
     if (ready > 0 && !k->dead)
         line_read(c, k);
 }
@@ -273,19 +278,17 @@ void line_await(baton_client *c, line *k, request *r, uint64_t most)
     uint64_t until = most == 0 ? 0 : monotonic_now() + most;
     const struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
                                 .tv_nsec = (long)(until % 1000000000u)};
-    bool has_read = false;
     while (!r->done) {
-        if (!k->has_reader) {
+        become_reader(c, k, r);
+        if (r->reads)
             read_when_ready(c, k, until);
-            has_read = true;
-        } else if (until == 0) {
+        else if (until == 0)
             pthread_cond_wait(&r->answered, &c->mutex);
-        } else {
+        else
             pthread_cond_timedwait(&r->answered, &c->mutex, &at);
-        }
         if (!r->done && until != 0 && monotonic_now() >= until)
             line_cut(c, k, ETIMEDOUT);
     }
-    if (has_read)
+    if (r->reads)
         pass_on_reading(c, k);
 }

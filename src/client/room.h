@@ -79,6 +79,7 @@ typedef struct request {
     int result;
     int error; /* errno */
     bool awaited;
+    bool reads;              /* its caller is the reader of the line */
     pthread_cond_t answered; /* if awaited */
 } request;
 
@@ -87,7 +88,7 @@ struct line {
     line *next;
     int socket;
     bool dead;        /* cut: nothing is sent or read any more */
-    bool has_reader;  /* a caller waits at the socket: others, and the keeper, leave that to it */
+    bool has_reader;  /* a caller reads; others, and the keeper, leave it to that one */
     uint32_t watched; /* events for which the keeper is woken (epoll) */
     uint32_t users;   /* calls that look at it */
     bool idle;        /* for LOCK, and free */
