@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_CONTENDERS = 256, BUFFER = 65536, POLL_US = 1000, TOLD_MS = 100 };
+enum { MOST_CONTENDERS = 256, BUFFER = 65536, POLL_NS = 1000000, TOLD_MS = 100 };
 
 static void give_up(const char *why)
 {
@@ -213,7 +213,7 @@ static bool redis_try(contender *me)
 
 static void poll_acquire(contender *me)
 {
-    const struct timespec pause = {.tv_nsec = POLL_US * 1000};
+    const struct timespec pause = {.tv_nsec = POLL_NS};
     while (!redis_try(me))
         nanosleep(&pause, NULL);
 }
