@@ -2,8 +2,8 @@
  * The client of the lock service, inside. It has several lines, each a connection to the server:
  *
  *   main line       TRY, EXIT; an automaton A (wdme.h) for each name that is of interest
- *   waiting lines   LOCK blocks its line, so each wait has one of its own, and the lock is then held
- *                   over that one; those that are idle are kept for a while
+ *   waiting lines   LOCK blocks its line, so each wait has one of its own, and the lock is then
+ *                   held over that one; those that are idle are kept for a while
  *
  * Whoever calls sends, and reads the answer, too, if nobody reads that line yet: an answer that one
  * thread reads for another costs a thread switch more. A thread of the client's, the keeper, reads
@@ -194,8 +194,8 @@ bool keeper_prepare(baton_client *c); /* before it runs; false, with errno, if t
 /* It must look after the line then, or before. */
 void keeper_due(baton_client *c, uint64_t at);
 /*
- * From now on it is woken for what comes over the line if no caller reads that, and for room to send
- * if there is something to be sent. Called whenever one of the two changes.
+ * From now on it is woken for what comes over the line if no caller reads that, and for room to
+ * send if there is something to be sent. Called whenever one of the two changes.
  */
 void keeper_watch(const baton_client *c, line *k);
 void keeper_wake(const baton_client *c);

@@ -1,4 +1,4 @@
-/* Locks that are lost: by force, with the server, by the client's own clock; and leases that hold. */
+/* Locks that are lost: by force, with the server, by the client's own clock; leases that hold. */
 #include "client_world.h"
 
 #include <errno.h>
