@@ -198,7 +198,6 @@ static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_acti
         c->tally.suspended++;
         break;
     case WME_RESUMED:
-        break;
     case WME_PROPOSE: /* was done inside the replica */
         break;
     case WME_DECISION:
@@ -255,18 +254,18 @@ static bool survives(cluster *c, uint8_t node, uint8_t lock, const wme_action *a
 /* What the step changes here: all of it, or nothing if the node crashes. */
 static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
 {
-    const wme_action *persist_all = NULL;
+    uint32_t persists = c->out.count;
     if (c->out.count == 0 || !survives(c, node, lock, &c->out.actions[0]))
         return;
     for (uint32_t i = 0; i < c->out.count; i++) {
         const wme_action *a = &c->out.actions[i];
         if (a->verb == WME_PERSIST)
-            persist_all = a;
+            persists = i;
         else if (changes_resource(a))
             carry_out_one(c, node, lock, a, &results[i]);
     }
-    if (persist_all != NULL)
-        carry_out_one(c, node, lock, persist_all, NULL);
+    if (persists < c->out.count)
+        carry_out_one(c, node, lock, &c->out.actions[persists], &results[persists]);
 }
 
 /* What others see of it: as much as is done before the node crashes. */
@@ -281,14 +280,14 @@ static void show(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MO
         if (outcome)
             person_outcome(c, (person *)a->user, op_key(a->op), results[i]);
         else
-            carry_out_one(c, node, lock, a, NULL);
+            carry_out_one(c, node, lock, a, &results[i]);
     }
 }
 
 void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
-    uint64_t results[WME_MOST_ACTIONS];
+    uint64_t results[WME_MOST_ACTIONS] = {0};
     change(c, node, lock, results);
     show(c, node, lock, results);
     wme_out_clear(&c->out);
