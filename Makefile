@@ -31,7 +31,7 @@ demo: all
 bench: all
 	@$(BUILD)/baton bench --seconds 60 --rounds 9
 
-# TRY against SET NX PX of a redis-server on this machine.
+# Handing a lock on, and TRY, against a redis-server on this machine; and memory.
 bench-serve: all
 	@scripts/deps bench-serve
 	@scripts/bench-serve

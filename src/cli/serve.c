@@ -27,7 +27,7 @@ static void help(void)
          "      --auth-file FILE      its first line is the password that AUTH must give; needed "
          "to\n"
          "                            listen beyond this machine\n"
-         "      --loops N             event loops, each a thread (one per processor)\n"
+         "      --loops N             event loops, each a thread (one for two processors)\n"
          "      --idle-exit MS        end when nobody was connected for so long (never)\n"
          "      --grace MS            how long a lost connection keeps its locks (0)\n"
          "      --max-connections N   (10000)\n"
@@ -202,10 +202,11 @@ static int run(serve_settings *s, const char *auth)
 int cmd_serve(int argc, char **argv)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    long half = processors / 2; /* the other half is for the kernel's part, and for clients */
     serve_settings s = {
-        .loops = processors < 1            ? 1
-                 : processors > MOST_LOOPS ? MOST_LOOPS
-                                           : (uint32_t)processors,
+        .loops = half < 1            ? 1
+                 : half > MOST_LOOPS ? MOST_LOOPS
+                                     : (uint32_t)half,
         .most_connections = 10000,
         .most_waiters = 10000,
         .most_name = 512,

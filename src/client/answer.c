@@ -22,7 +22,7 @@ static void have_reset(baton_client *c, lock_name *n, uint64_t generation)
     names_tidy(&c->names, n);
 }
 
-static void have_lost(baton_client *c, connection *k, lock_name *n, uint64_t generation)
+static void have_lost(baton_client *c, line *k, lock_name *n, uint64_t generation)
 {
     wdme_client *a = k == c->main ? &n->a : &k->a;
     hold *h = names_hold(n, generation);
@@ -30,15 +30,13 @@ static void have_lost(baton_client *c, connection *k, lock_name *n, uint64_t gen
     if (h == NULL || h->over != k)
         return; /* it has left meanwhile */
     hold_lose(c, n, h);
-    if (k != c->main && k->users == 0) { /* else the call that uses it will say so */
-        k->idle = true;
-        k->idle_since = clock_now();
-    }
+    if (k != c->main && k->users == 0 && !k->idle) /* else the call that uses it will say so */
+        line_rest(c, k);
     names_tidy(&c->names, n);
 }
 
 /* "reset" or "lost", name, generation. Others are for clients that know what they mean. */
-static bool take_push(baton_client *c, connection *k, const resp_reply *push)
+static bool take_push(baton_client *c, line *k, const resp_reply *push)
 {
     char name[BATON_CLIENT_NAME_BYTES];
     const reply_value *e = push->element;
@@ -81,7 +79,7 @@ static bool read_grant(const request *r, const reply_value *v, wdme_message *m)
     return true;
 }
 
-static void enter(baton_client *c, connection *k, request *r, uint64_t token)
+static void enter(baton_client *c, line *k, request *r, uint64_t token)
 {
     hold *h = r->hold;
     r->hold = NULL;
@@ -94,7 +92,7 @@ static void enter(baton_client *c, connection *k, request *r, uint64_t token)
     request_finish(r, BATON_OK, 0);
 }
 
-static bool take_grant(baton_client *c, connection *k, request *r, const reply_value *v)
+static bool take_grant(baton_client *c, line *k, request *r, const reply_value *v)
 {
     wdme_message m;
     if (!read_grant(r, v, &m))
@@ -127,7 +125,7 @@ static bool take_exit(request *r, const reply_value *v)
     return true;
 }
 
-static bool take_reply(baton_client *c, connection *k, const reply_value *v)
+static bool take_reply(baton_client *c, line *k, const reply_value *v)
 {
     request *r = k->first;
     if (r == NULL)
@@ -153,14 +151,14 @@ static bool take_reply(baton_client *c, connection *k, const reply_value *v)
         break;
     }
     if (!fine)
-        return false; /* the connection is cut, and the request ends with it */
+        return false; /* the line is cut, and the request ends with it */
     k->first = next;
     if (next == NULL)
         k->last = NULL;
     return true;
 }
 
-bool answer_take(baton_client *c, connection *k, const resp_reply *reply)
+bool answer_take(baton_client *c, line *k, const resp_reply *reply)
 {
     c->counts.messages++;
     if (reply->value.kind == REPLY_PUSH)

@@ -39,42 +39,42 @@ static hold *new_hold(const wanted *w)
 }
 
 /* Sends, waits, and answers with what came. The mutex is free meanwhile. */
-static void ask(baton_client *c, connection *k, request *r, const wanted *w, uint64_t number,
+static void ask(baton_client *c, line *k, request *r, const wanted *w, uint64_t number,
                 uint64_t most)
 {
     pthread_cond_init(&r->answered, &c->monotonic);
     r->awaited = true;
     k->users++;
-    connection_ask(c, k, r, w->name, number);
-    connection_await(c, k, r, most);
+    line_ask(c, k, r, w->name, number);
+    line_await(c, k, r, most);
     k->users--;
     if (k->dead)
         keeper_wake(c); /* to free it */
     pthread_cond_destroy(&r->answered);
 }
 
-/* ---- connections ---- */
+/* ---- lines ---- */
 
 /* A new one in the list, or NULL with a result and an error. The mutex is free meanwhile. */
-static connection *connect_anew(baton_client *c, int *result, int *error)
+static line *connect_anew(baton_client *c, int *result, int *error)
 {
-    if (c->connection_count >= MOST_CONNECTIONS) {
+    if (c->line_count >= MOST_LINES) {
         *result = BATON_FULL;
         return NULL;
     }
-    c->connection_count++;
+    c->line_count++;
     pthread_mutex_unlock(&c->mutex);
-    connection *k = connection_open(c, result);
+    line *k = line_open(c, result);
     *error = errno;
     pthread_mutex_lock(&c->mutex);
     if (k == NULL)
-        c->connection_count--;
+        c->line_count--;
     else
-        connection_add(c, k);
+        line_add(c, k);
     return k;
 }
 
-/* Until there is a main connection; threads that want one at the same time share the attempt. */
+/* Until there is a main line; threads that want one at the same time share the attempt. */
 static int get_main(baton_client *c, int *error)
 {
     while (c->main == NULL) {
@@ -100,11 +100,11 @@ static int get_main(baton_client *c, int *error)
 }
 
 /* One to wait over. */
-static connection *get_waiting(baton_client *c, int *result, int *error)
+static line *get_waiting(baton_client *c, int *result, int *error)
 {
-    for (connection *k = c->connections; k != NULL; k = k->next) {
+    for (line *k = c->lines; k != NULL; k = k->next) {
         if (k->idle && !k->dead && k->first == NULL) {
-            k->idle = false;
+            line_stir(c, k);
             return k;
         }
     }
@@ -134,7 +134,7 @@ static void await_other_try(baton_client *c, lock_name *n)
 
 static int send_try(baton_client *c, const wanted *w, uint64_t *token, int *error)
 {
-    connection *k = c->main;
+    line *k = c->main;
     lock_name *n = names_get(c, w->name, w->bytes, w->hash);
     hold *h = new_hold(w);
     if (n == NULL || h == NULL) {
@@ -193,7 +193,7 @@ int baton_client_try(baton_client *client, const char *name, uint64_t *token)
 /* ---- lock ---- */
 
 /* The wait was long: whether the lease still runs must be known before the process may go on. */
-static int make_sure(baton_client *c, connection *k, int *error)
+static int make_sure(baton_client *c, line *k, int *error)
 {
     request r = {.kind = ASK_RENEW};
     const wanted nobody = {0};
@@ -207,7 +207,7 @@ static int make_sure(baton_client *c, connection *k, int *error)
     return r.result;
 }
 
-static int wait_over(baton_client *c, connection *k, const wanted *w, uint64_t timeout_ms,
+static int wait_over(baton_client *c, line *k, const wanted *w, uint64_t timeout_ms,
                      uint64_t *token, int *error)
 {
     lock_name *n = names_get(c, w->name, w->bytes, w->hash);
@@ -251,17 +251,18 @@ int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms
     if (most > UINT32_MAX)
         most = UINT32_MAX;
     pthread_mutex_lock(&c->mutex);
-    connection *k = get_waiting(c, &result, &error);
+    line *k = get_waiting(c, &result, &error);
     if (k == NULL)
         return leave_with(c, result, error);
     k->users++;
     result = wait_over(c, k, &w, most, token, &error);
-    if (k->holds == 0 && !k->dead && !k->idle) {
-        k->idle = true;
-        k->idle_since = clock_now();
-    }
+    if (k->holds == 0 && !k->dead && !k->idle)
+        line_rest(c, k);
     k->users--;
-    keeper_wake(c);
+    if (k->dead)
+        keeper_wake(c); /* to free it */
+    else if (c->lease > 0)
+        keeper_due(c, k->renew_at);
     return leave_with(c, result, error);
 }
 
@@ -270,7 +271,7 @@ int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms
 /* Out of it here, and then at the server. */
 static int leave(baton_client *c, lock_name *n, hold *h, const wanted *w)
 {
-    connection *k = h->over;
+    line *k = h->over;
     bool is_main = k == c->main;
     request r = {.kind = ASK_EXIT};
     uint64_t token = h->token;
@@ -280,10 +281,8 @@ static int leave(baton_client *c, lock_name *n, hold *h, const wanted *w)
     names_tidy(&c->names, n);
     k->users++;
     ask(c, k, &r, w, token, c->patience);
-    if (!is_main && !k->dead) {
-        k->idle = true;
-        k->idle_since = clock_now();
-    }
+    if (!is_main && !k->dead)
+        line_rest(c, k);
     k->users--;
     return r.result == BATON_OK ? BATON_OK : BATON_LOST;
 }
@@ -300,8 +299,8 @@ int baton_client_exit(baton_client *client, const char *name, uint64_t token)
     hold *h = n != NULL ? names_hold(n, token) : NULL;
     if (h == NULL)
         return leave_with(c, BATON_LOST, 0);
-    if (connection_is_over(c, h->over, clock_now())) {
-        connection_cut(c, h->over, ETIMEDOUT);
+    if (line_is_over(c, h->over, clock_now())) {
+        line_cut(c, h->over, ETIMEDOUT);
         return leave_with(c, BATON_LOST, 0);
     }
     result = leave(c, n, h, &w);

@@ -41,9 +41,9 @@ static void free_holds(hold *first)
 
 static void free_client(baton_client *c)
 {
-    for (connection *k = c->connections, *next; k != NULL; k = next) {
+    for (line *k = c->lines, *next; k != NULL; k = next) {
         next = k->next;
-        connection_free(k);
+        line_free(k);
     }
     names_free(&c->names);
     free_holds(c->untold);
@@ -52,6 +52,8 @@ static void free_client(baton_client *c)
         close(c->lost_fd);
     if (c->wake_fd >= 0)
         close(c->wake_fd);
+    if (c->watch_fd >= 0)
+        close(c->watch_fd);
     pthread_cond_destroy(&c->attempted);
     pthread_condattr_destroy(&c->monotonic);
     pthread_mutex_destroy(&c->mutex);
@@ -75,9 +77,9 @@ static baton_client *new_client(const baton_client_options *o)
     c->address = strdup(o->address);
     c->password = o->password != NULL ? strdup(o->password) : NULL;
     c->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    c->wake_fd = c->watch_fd = -1;
     if (c->address != NULL && (c->password != NULL || o->password == NULL) && c->lost_fd >= 0 &&
-        c->wake_fd >= 0)
+        keeper_prepare(c))
         return c;
     int error = errno;
     free_client(c);
@@ -95,11 +97,11 @@ int baton_client_open(const baton_client_options *options, baton_client **client
     if (c == NULL)
         return BATON_SYSTEM;
     int result;
-    c->main = connection_open(c, &result);
+    c->main = line_open(c, &result);
     int error = errno;
     if (c->main != NULL) {
-        c->connection_count = 1;
-        connection_add(c, c->main);
+        c->line_count = 1;
+        line_add(c, c->main);
         error = start_keeper(c);
         result = error == 0 ? BATON_OK : BATON_SYSTEM;
     }

@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,7 @@ static void say_hello(const baton_client *c, resp_out *out)
 }
 
 /* The next reply, from the beginning of `in`; there it stays. */
-static resp_parsed read_reply(connection *k, uint64_t until, resp_reply *reply)
+static resp_parsed read_reply(line *k, uint64_t until, resp_reply *reply)
 {
     const resp_limits limits = {.word_bytes = MOST_REPLY / 2, .command_bytes = MOST_REPLY - 1};
     for (;;) {
@@ -155,7 +156,7 @@ static bool is_ours(const resp_reply *reply)
     return false;
 }
 
-static bool send_all(connection *k, uint64_t until)
+static bool send_all(line *k, uint64_t until)
 {
     size_t done = 0;
     while (done < k->out.bytes) {
@@ -170,7 +171,7 @@ static bool send_all(connection *k, uint64_t until)
 }
 
 /* Sends what is in `out` and reads the reply to it; BATON_OK if there is one. */
-static int exchange(connection *k, uint64_t until, resp_reply *reply)
+static int exchange(line *k, uint64_t until, resp_reply *reply)
 {
     if (k->out.overflow || !send_all(k, until))
         return BATON_UNREACHABLE;
@@ -182,7 +183,7 @@ static int exchange(connection *k, uint64_t until, resp_reply *reply)
                                    : BATON_OK;
 }
 
-static int set_lease(const baton_client *c, connection *k, uint64_t until)
+static int set_lease(const baton_client *c, line *k, uint64_t until)
 {
     resp_reply reply;
     char number[24];
@@ -199,7 +200,7 @@ static int set_lease(const baton_client *c, connection *k, uint64_t until)
     return reply.value.kind == REPLY_INTEGER ? BATON_OK : BATON_REFUSED;
 }
 
-static int introduce(const baton_client *c, connection *k, uint64_t until)
+static int introduce(const baton_client *c, line *k, uint64_t until)
 {
     resp_reply reply;
     say_hello(c, &k->out);
@@ -212,9 +213,9 @@ static int introduce(const baton_client *c, connection *k, uint64_t until)
     return c->lease == 0 ? BATON_OK : set_lease(c, k, until);
 }
 
-connection *connection_open(const baton_client *c, int *result)
+line *line_open(const baton_client *c, int *result)
 {
-    connection *k = calloc(1, sizeof *k);
+    line *k = calloc(1, sizeof *k);
     if (k == NULL) {
         *result = BATON_SYSTEM;
         return NULL;
@@ -227,12 +228,12 @@ connection *connection_open(const baton_client *c, int *result)
     if (*result == BATON_OK)
         return k;
     int error = errno;
-    connection_free(k);
+    line_free(k);
     errno = error;
     return NULL;
 }
 
-void connection_free(connection *k)
+void line_free(line *k)
 {
     if (k->socket >= 0)
         close(k->socket);

@@ -1,15 +1,53 @@
-/* The keeper: a thread of the client's that reads, renews leases, and tells of what was lost. */
+/* The keeper: a thread that reads what no caller reads, renews leases, tells of what was lost. */
 #include "room.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
+
+/* ---- being woken ---- */
 
 void keeper_wake(const baton_client *c)
 {
     uint64_t one = 1;
     ssize_t written = write(c->wake_fd, &one, sizeof one);
     (void)written; /* if it is full, the keeper is awake anyway */
+}
+
+void keeper_due(baton_client *c, uint64_t at)
+{
+    if (at >= c->keeper_until)
+        return;
+    c->keeper_until = at; /* once is enough */
+    keeper_wake(c);
+}
+
+bool keeper_prepare(baton_client *c)
+{
+    struct epoll_event woken = {.events = EPOLLIN};
+    c->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return c->watch_fd >= 0 && c->wake_fd >= 0 &&
+           epoll_ctl(c->watch_fd, EPOLL_CTL_ADD, c->wake_fd, &woken) == 0;
+}
+
+/*
+ * The end of a connection is always told, wanted or not, and would be told again and again; where a
+ * caller reads, once is enough (EPOLLET).
+ */
+void keeper_watch(const baton_client *c, line *k)
+{
+    uint32_t events = k->has_reader ? EPOLLET : EPOLLIN;
+    if (k->out.bytes > 0)
+        events |= EPOLLOUT;
+    struct epoll_event wanted = {.events = events, .data.ptr = k};
+    int what = k->dead ? EPOLL_CTL_DEL : k->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    if (k->dead ? k->watched == 0 : k->watched == events)
+        return;
+    if (epoll_ctl(c->watch_fd, what, k->socket, &wanted) == 0)
+        k->watched = k->dead ? 0 : events;
 }
 
 /* ---- what was lost ---- */
@@ -50,13 +88,13 @@ static void tell(baton_client *c)
 
 static void bury(baton_client *c)
 {
-    connection **link = &c->connections;
+    line **link = &c->lines;
     while (*link != NULL) {
-        connection *k = *link;
+        line *k = *link;
         if (k->dead && k->users == 0) {
             *link = k->next;
-            c->connection_count--;
-            connection_free(k);
+            c->line_count--;
+            line_free(k);
         } else {
             link = &k->next;
         }
@@ -64,7 +102,7 @@ static void bury(baton_client *c)
 }
 
 /* Whether its lease matters: something is held over it, or gates are (main). */
-static bool is_kept_alive(const baton_client *c, const connection *k)
+static bool is_kept_alive(const baton_client *c, const line *k)
 {
     return c->lease > 0 && (k == c->main || k->holds > 0);
 }
@@ -74,24 +112,23 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Does what is due for one connection; returns when it is to be looked at again. */
-static uint64_t look_after(baton_client *c, connection *k, uint64_t now, uint32_t *idle)
+/* Does what is due for one line; returns when it is to be looked at again. */
+static uint64_t look_after(baton_client *c, line *k, uint64_t now, uint32_t *idle)
 {
     uint64_t next = UINT64_MAX;
     if (k->idle) {
-        uint64_t until = k->idle_since + (uint64_t)IDLE_SECONDS * 1000000000u;
-        if (now >= until || ++*idle > MOST_IDLE)
-            connection_cut(c, k, 0);
-        next = until;
+        next = line_idle_until(k);
+        if (now >= next || ++*idle > MOST_IDLE)
+            line_cut(c, k, 0);
     }
     if (k->dead || !is_kept_alive(c, k))
         return next;
-    if (connection_is_over(c, k, now)) {
-        connection_cut(c, k, ETIMEDOUT);
+    if (line_is_over(c, k, now)) {
+        line_cut(c, k, ETIMEDOUT);
         return next;
     }
     if (!k->renewing && now >= k->renew_at)
-        connection_renew(c, k);
+        line_renew(c, k);
     if (!k->unsure)
         next = sooner(next, k->sure_until);
     return k->renewing ? next : sooner(next, k->renew_at);
@@ -102,9 +139,10 @@ static int look_after_all(baton_client *c)
     uint64_t now = clock_now();
     uint64_t next = UINT64_MAX;
     uint32_t idle = 0;
-    for (connection *k = c->connections; k != NULL; k = k->next)
+    for (line *k = c->lines; k != NULL; k = k->next)
         if (!k->dead)
             next = sooner(next, look_after(c, k, now, &idle));
+    c->keeper_until = next;
     if (next == UINT64_MAX)
         return -1;
     uint64_t wait = next > now ? (next - now) / 1000000 + 1 : 0;
@@ -113,40 +151,27 @@ static int look_after_all(baton_client *c)
 
 /* ---- the loop ---- */
 
-static nfds_t choose_polled(baton_client *c)
+static void serve(baton_client *c, const struct epoll_event *event)
 {
-    nfds_t count = 1;
-    c->polled[0] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};
-    for (connection *k = c->connections; k != NULL; k = k->next) {
-        if (k->dead)
-            continue;
-        short events = POLLIN;
-        if (k->out.bytes > 0)
-            events |= POLLOUT;
-        c->polled[count] = (struct pollfd){.fd = k->socket, .events = events};
-        c->polled_of[count++] = k;
-    }
-    return count;
-}
-
-static void serve(baton_client *c, nfds_t count)
-{
+    line *k = event->data.ptr;
     uint64_t wakes;
-    if (c->polled[0].revents != 0) {
+    if (k == NULL) {
         ssize_t got = read(c->wake_fd, &wakes, sizeof wakes);
         (void)got;
+        return;
     }
-    for (nfds_t i = 1; i < count; i++) {
-        connection *k = c->polled_of[i];
-        if ((c->polled[i].revents & POLLOUT) != 0)
-            connection_flush(c, k);
-        if ((c->polled[i].revents & ~POLLOUT) != 0 && !k->dead)
-            connection_read(c, k);
+    if ((event->events & EPOLLOUT) != 0 && !k->dead) {
+        line_flush(c, k);
+        keeper_watch(c, k);
     }
+    if ((event->events & ~(uint32_t)EPOLLOUT) != 0 && !k->dead && !k->has_reader)
+        line_read(c, k);
 }
 
 void *keeper_run(void *client)
 {
+    enum { AT_A_TIME = 64 };
+    struct epoll_event event[AT_A_TIME];
     baton_client *c = client;
     pthread_mutex_lock(&c->mutex);
     while (!c->closing) {
@@ -156,12 +181,11 @@ void *keeper_run(void *client)
             tell(c);
             continue; /* time has passed */
         }
-        nfds_t count = choose_polled(c);
         pthread_mutex_unlock(&c->mutex);
-        int ready = poll(c->polled, count, wait);
+        int ready = epoll_wait(c->watch_fd, event, AT_A_TIME, wait);
         pthread_mutex_lock(&c->mutex);
-        if (ready > 0)
-            serve(c, count);
+        for (int i = 0; i < ready; i++)
+            serve(c, &event[i]); /* no line is freed in between: only the keeper does that */
     }
     tell(c);
     pthread_mutex_unlock(&c->mutex);

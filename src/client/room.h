@@ -1,10 +1,13 @@
 /*
- * The client of the lock service, inside. Whoever calls sends; one thread, the keeper, reads all
- * connections, renews leases and tells of what was lost:
+ * The client of the lock service, inside. It has several lines, each a connection to the server:
  *
- *   main connection    TRY, EXIT; an automaton A (wdme.h) for each name that is of interest
- *   waiting ones       LOCK blocks its connection, so each wait has one of its own, and the lock is
- *                      then held over that one; those that are idle are kept for a while
+ *   main line       TRY, EXIT; an automaton A (wdme.h) for each name that is of interest
+ *   waiting lines   LOCK blocks its line, so each wait has one of its own, and the lock is then
+ *                   held over that one; those that are idle are kept for a while
+ *
+ * Whoever calls sends, and reads the answer, too, if nobody reads that line yet: an answer that one
+ * thread reads for another costs a thread switch more. A thread of the client's, the keeper, reads
+ * lines that no caller reads, renews leases and tells of what was lost.
  *
  * One mutex guards everything here. It is never held while a thread waits, connects, or is in the
  * user's callback.
@@ -16,20 +19,19 @@
 #include "../wdme/wdme.h"
 #include "baton/client.h"
 
-#include <poll.h>
 #include <pthread.h>
 
 enum {
-    MOST_CONNECTIONS = 1024,      /* of one client: so many threads can wait */
+    MOST_LINES = 1024,            /* of one client: so many threads can wait */
     MOST_IDLE = 16,               /* of these, kept though nobody waits */
     IDLE_SECONDS = 30,            /* and for so long */
     MOST_NAMES = 65536,           /* that gates are remembered of */
     MOST_LOST = 4096,             /* that are kept for baton_client_lost; then the oldest goes */
     MOST_REPLY = 4096,            /* bytes */
-    MOST_UNSENT = 4 * 1024 * 1024 /* bytes, for one connection */
+    MOST_UNSENT = 4 * 1024 * 1024 /* bytes, for one line */
 };
 
-typedef struct connection connection;
+typedef struct line line; /* a connection to the server */
 
 /*
  * A section of this process: from the grant to exit or loss. In the list of its name while it is
@@ -37,7 +39,7 @@ typedef struct connection connection;
  */
 typedef struct hold {
     struct hold *next;
-    connection *over;
+    line *over;
     uint64_t token;
     char name[];
 } hold;
@@ -49,7 +51,7 @@ typedef struct hold {
 typedef struct lock_name {
     struct lock_name *next; /* in its bucket */
     uint64_t hash;
-    wdme_client a; /* for tries, over the main connection */
+    wdme_client a; /* for tries, over the main line */
     hold *holds;
     uint32_t users;          /* calls that look at it */
     pthread_cond_t answered; /* a try is over; threads that try the same name wait for that */
@@ -66,7 +68,7 @@ typedef enum request_kind { ASK_TRY, ASK_LOCK, ASK_EXIT, ASK_RENEW } request_kin
 
 /* Something sent and not yet answered. Lives with its caller, who waits until it is done. */
 typedef struct request {
-    struct request *next; /* sent after this one, over the same connection */
+    struct request *next; /* sent after this one, over the same line */
     request_kind kind;
     uint64_t sent_at; /* before it was sent */
     lock_name *of;    /* of TRY and LOCK */
@@ -77,16 +79,19 @@ typedef struct request {
     int result;
     int error; /* errno */
     bool awaited;
+    bool reads;              /* its caller is the reader of the line */
     pthread_cond_t answered; /* if awaited */
 } request;
 
 /* Made by whoever needs it, in the client's list, closed and freed by the keeper alone. */
-struct connection {
-    connection *next;
+struct line {
+    line *next;
     int socket;
-    bool dead;      /* cut: nothing is sent or read any more */
-    uint32_t users; /* calls that look at it */
-    bool idle;      /* for LOCK, and free */
+    bool dead;        /* cut: nothing is sent or read any more */
+    bool has_reader;  /* a caller reads; others, and the keeper, leave it to that one */
+    uint32_t watched; /* events for which the keeper is woken (epoll) */
+    uint32_t users;   /* calls that look at it */
+    bool idle;        /* for LOCK, and free */
     uint64_t idle_since;
     wdme_client a; /* for LOCK: one lock at a time */
     uint32_t holds;
@@ -111,22 +116,22 @@ struct baton_client {
     baton_client_counts counts;
     uint64_t unreported; /* tries refused here, of which the server does not know yet */
     lock_names names;
-    connection *main; /* NULL: to be connected */
-    bool connecting;  /* a call does that; others wait for it */
+    line *main;      /* NULL: to be connected */
+    bool connecting; /* a call does that; others wait for it */
     uint64_t attempts;
     int attempt_result, attempt_error;
     pthread_cond_t attempted;
-    connection *connections; /* all of them */
-    uint32_t connection_count;
+    line *lines; /* all of them */
+    uint32_t line_count, idle_lines;
     hold *untold, **untold_end; /* lost, and the process has not heard of it */
     hold *told, **told_end;     /* for baton_client_lost */
     uint32_t told_count;
-    int lost_fd; /* readable while there is something in `told` */
-    int wake_fd; /* of the keeper */
+    int lost_fd;           /* readable while there is something in `told` */
+    int wake_fd;           /* of the keeper */
+    int watch_fd;          /* what the keeper sleeps at (epoll): lines, and wake_fd */
+    uint64_t keeper_until; /* when it wakes by itself, at the latest */
     pthread_t keeper;
     bool closing;
-    struct pollfd polled[MOST_CONNECTIONS + 1]; /* the keeper's own */
-    connection *polled_of[MOST_CONNECTIONS + 1];
 };
 
 /* ---- names.c ---- */
@@ -150,35 +155,50 @@ void hold_lose(baton_client *c, lock_name *n, hold *h);
 /* ---- connect.c ---- */
 
 /* Connects and says HELLO, without the mutex; NULL, with a result and errno, if that fails. */
-connection *connection_open(const baton_client *c, int *result);
-void connection_free(connection *k);
+line *line_open(const baton_client *c, int *result);
+void line_free(line *k);
 
-/* ---- connection.c ---- */
+/* ---- line.c ---- */
 
 uint64_t clock_now(void); /* nanoseconds; goes on while the machine sleeps, if it can */
 /* How long a lease counts here: a sixteenth less, for the sake of a clock that runs otherwise. */
 uint64_t lease_counted(const baton_client *c);
-void connection_add(baton_client *c, connection *k);
+void line_add(baton_client *c, line *k);
+/* Nobody uses a line for LOCK any more; until when it is kept; and somebody uses it again. */
+void line_rest(baton_client *c, line *k);
+uint64_t line_idle_until(const line *k);
+void line_stir(baton_client *c, line *k);
 /* Sends a command and puts the request in the list. `name` or `number` may be absent (NULL, 0). */
-void connection_ask(baton_client *c, connection *k, request *r, const char *name, uint64_t number);
-/* Waits until the request is done, at most so many nanoseconds (0: for ever); then cuts. */
-void connection_await(baton_client *c, connection *k, request *r, uint64_t most);
-void connection_renew(baton_client *c, connection *k);
+void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t number);
+/*
+ * Waits until the request is done, at most so many nanoseconds (0: for ever); then cuts. Reads the
+ * line meanwhile, or waits for the thread that does.
+ */
+void line_await(baton_client *c, line *k, request *r, uint64_t most);
+void line_renew(baton_client *c, line *k);
 /* Everything that was asked or held over it is over. */
-void connection_cut(baton_client *c, connection *k, int error);
-void connection_flush(baton_client *c, connection *k);
-void connection_read(baton_client *c, connection *k);
-bool connection_is_over(const baton_client *c, const connection *k, uint64_t now);
+void line_cut(baton_client *c, line *k, int error);
+void line_flush(baton_client *c, line *k);
+void line_read(baton_client *c, line *k);
+bool line_is_over(const baton_client *c, const line *k, uint64_t now);
 
 /* ---- answer.c ---- */
 
 /* A reply or a push has come. False: it makes no sense. */
-bool answer_take(baton_client *c, connection *k, const resp_reply *reply);
+bool answer_take(baton_client *c, line *k, const resp_reply *reply);
 void request_finish(request *r, int result, int error);
 
 /* ---- keeper.c ---- */
 
 void *keeper_run(void *client);
+bool keeper_prepare(baton_client *c); /* before it runs; false, with errno, if that fails */
+/* It must look after the line then, or before. */
+void keeper_due(baton_client *c, uint64_t at);
+/*
+ * From now on it is woken for what comes over the line if no caller reads that, and for room to
+ * send if there is something to be sent. Called whenever one of the two changes.
+ */
+void keeper_watch(const baton_client *c, line *k);
 void keeper_wake(const baton_client *c);
 
 #endif

@@ -13,6 +13,8 @@ enum { IDLE_OUTPUT = 4096 };
 
 /* ---- the letter box ---- */
 
+_Thread_local loop *loop_running;
+
 static void post(session_roles *roles, notice *n)
 {
     loop *in = ((connection *)(void *)roles)->in;
@@ -24,7 +26,10 @@ static void post(session_roles *roles, notice *n)
         in->first_notice = n;
     in->last_notice = n;
     baton_tas_exit(&in->box);
-    uv_async_send(&in->wake);
+    if (in == loop_running)
+        in->has_own_notices = true; /* it is awake, and looks before it sleeps */
+    else
+        uv_async_send(&in->wake);
 }
 
 /* Nobody posts to the session any more; what is still in the box is not for it to read. */
@@ -273,6 +278,8 @@ static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
         connection_close(c, "out of memory");
         return;
     }
+    if (c->in->has_own_notices)
+        loop_deliver(c->in); /* whoever was let in first: it waits for longer than this one */
     connection_serve(c);
     /* One who waits and goes on sending must not fill the memory. */
     if (s->waits && !c->closing && c->pending_bytes > s->of->limits.command_bytes) {

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 /*
- * Who comes when so many are there waits; who is silent for so long (seconds) is cut off; and no
- * request with its headers is larger than that (bytes).
+ * Who is silent for so long (seconds) is cut off, and no request with its headers is larger than
+ * that (bytes).
  */
-enum { MOST_REQUESTS = 256, LONGEST_SILENCE = 10, MOST_REQUEST = 16384, LONGEST_TEXT = 1 << 20 };
+enum { LONGEST_SILENCE = 10, MOST_REQUEST = 16384, LONGEST_TEXT = 1 << 20 };
 
 struct http_pages {
     struct MHD_Daemon *daemon;
@@ -116,7 +116,7 @@ static struct MHD_Daemon *start(http_pages *all, int socket)
     return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL,
                             have_request, all, MHD_OPTION_EXTERNAL_LOGGER, ignore_complaint, NULL,
                             MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT,
-                            (unsigned)MOST_REQUESTS, MHD_OPTION_CONNECTION_TIMEOUT,
+                            (unsigned)HTTP_MOST_REQUESTS, MHD_OPTION_CONNECTION_TIMEOUT,
                             (unsigned)LONGEST_SILENCE, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                             (size_t)MOST_REQUEST, MHD_OPTION_END);
 }

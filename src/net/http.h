@@ -9,6 +9,7 @@
 #include "resp.h"
 
 enum { HTTP_FINE = 200, HTTP_UNAVAILABLE = 503 };
+enum { HTTP_MOST_REQUESTS = 256 }; /* at a time; who comes then waits */
 
 /* A page. */
 typedef struct http_page {

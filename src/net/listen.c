@@ -127,6 +127,8 @@ static void have_connection(uv_stream_t *stream, int status)
         int own = fcntl(socket, F_DUPFD_CLOEXEC, 0);
         if (own >= 0)
             l->of->accepted(l->of->context, own, l->is_unix);
+        else
+            log_line(LOG_WARN, "accept", "why=\"%s\"", strerror(errno));
     }
     uv_close(&taken->handle, free_handle);
 }

@@ -29,6 +29,7 @@ typedef struct newcomer {
 typedef struct loop {
     uv_loop_t uv;
     uv_async_t wake;
+    uv_prepare_t before_sleep; /* looks into the letter box for what the loop itself put there */
     pthread_t thread;
     service *service;
     const serve_settings *settings;
@@ -38,6 +39,7 @@ typedef struct loop {
     notice *first_notice, *last_notice;
     newcomer *newcomers;
     bool stops, closes;      /* first all loops stop, then all close their connections */
+    bool has_own_notices;    /* it has put some into its own box, and nobody has woken it */
     bool stopping;           /* the loop has heard that it stops */
     uint64_t lease_left;     /* longest that something was held under when it stopped */
     connection *connections; /* list */
@@ -67,6 +69,10 @@ struct connection {
 
 /* Serves a socket from now on. */
 void connection_welcome(loop *in, const newcomer *who);
+/* Takes notices to sessions of this loop out of its box, and sends what came of them. */
+void loop_deliver(loop *in);
+/* The loop that this thread runs. */
+extern _Thread_local loop *loop_running;
 /* Goes on with what was read before; sends what came of it; sets the clock. */
 void connection_serve(connection *c);
 void connection_close(connection *c, const char *why);

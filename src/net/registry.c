@@ -354,6 +354,17 @@ registry_counts registry_count(registry *r)
     return sum;
 }
 
+uint64_t registry_locks(registry *r)
+{
+    uint64_t locks = 0;
+    for (uint32_t n = 0; n < SHARDS; n++) {
+        event e = begin(r, NULL, n, 0);
+        locks += e.shard->records;
+        end(&e);
+    }
+    return locks;
+}
+
 uint64_t registry_next_generation(registry *r)
 {
     uint64_t greatest = 0;

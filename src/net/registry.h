@@ -105,6 +105,8 @@ typedef struct registry_counts {
 } registry_counts;
 
 registry_counts registry_count(registry *r);
+/* `locks` of these, without looking at each. */
+uint64_t registry_locks(registry *r);
 /* Greater than all that were given out. */
 uint64_t registry_next_generation(registry *r);
 

@@ -7,8 +7,10 @@
 #include "server.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- loops ---- */
@@ -44,26 +46,24 @@ static void close_loop(loop *in)
         next = c->next;
         connection_finish(c);
     }
-    if (!uv_is_closing((uv_handle_t *)&in->wake))
+    if (!uv_is_closing((uv_handle_t *)&in->wake)) {
         uv_close((uv_handle_t *)&in->wake, NULL);
+        uv_close((uv_handle_t *)&in->before_sleep, NULL);
+    }
 }
 
-static void woken(uv_async_t *wake)
+void loop_deliver(loop *in)
 {
-    loop *in = wake->data;
+    in->has_own_notices = false;
     baton_tas_enter(&in->box);
     notice *notices = in->first_notice;
-    newcomer *newcomers = in->newcomers;
-    bool stops = in->stops;
-    bool closes = in->closes;
     in->first_notice = in->last_notice = NULL;
-    in->newcomers = NULL;
     baton_tas_exit(&in->box);
     while (notices != NULL) {
         notice *n = notices;
         notices = n->next;
         connection *c = (connection *)(void *)n->to;
-        session_notice(n);
+        session_notice(n, uv_now(&in->uv));
         if (!c->dirty) {
             c->dirty = true;
             c->next_dirty = in->dirty;
@@ -76,6 +76,27 @@ static void woken(uv_async_t *wake)
         c->dirty = false;
         connection_serve(c);
     }
+}
+
+static void about_to_sleep(uv_prepare_t *before_sleep)
+{
+    loop *in = before_sleep->data;
+    if (in->has_own_notices)
+        loop_deliver(in);
+    if (in->has_own_notices) /* what they brought brought more; others may speak in between */
+        uv_async_send(&in->wake);
+}
+
+static void woken(uv_async_t *wake)
+{
+    loop *in = wake->data;
+    loop_deliver(in);
+    baton_tas_enter(&in->box);
+    newcomer *newcomers = in->newcomers;
+    bool stops = in->stops;
+    bool closes = in->closes;
+    in->newcomers = NULL;
+    baton_tas_exit(&in->box);
     while (newcomers != NULL) {
         newcomer *who = newcomers;
         newcomers = who->next;
@@ -91,6 +112,7 @@ static void woken(uv_async_t *wake)
 static void *run_loop(void *context)
 {
     loop *in = context;
+    loop_running = in;
     uv_run(&in->uv, UV_RUN_DEFAULT);
     return NULL;
 }
@@ -101,7 +123,7 @@ static void deal_out(void *context, int socket, bool is_unix)
     server *of = context;
     atomic_fetch_add_explicit(&of->accepted, 1, memory_order_relaxed);
     newcomer *who = malloc(sizeof *who);
-    if (who == NULL || of->connections >= of->settings->most_connections) {
+    if (who == NULL || of->connections >= of->most_connections) {
         static const char full[] = "-ERR max number of clients reached\r\n";
         ssize_t told = write(socket, full, sizeof full - 1);
         (void)told; /* it is turned away either way */
@@ -149,6 +171,21 @@ static void end_if_idle(server *of)
     stop_all(of);
 }
 
+/* After a rush: what malloc keeps for the next one would stay with it for ever. */
+static void give_back_memory(server *of)
+{
+    enum { RUSH = 1024 };
+    uint64_t kept = registry_locks(of->service.locks) + of->connections;
+    if (kept > of->most_kept)
+        of->most_kept = kept;
+    if (of->most_kept < RUSH || kept > of->most_kept / 4)
+        return;
+    of->most_kept = kept;
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 static void look_after(uv_timer_t *timer)
 {
     server *of = timer->data;
@@ -159,6 +196,7 @@ static void look_after(uv_timer_t *timer)
                           memory_order_relaxed);
     if (!reserved)
         log_line(LOG_ERROR, "tokens", "why=\"cannot write %s\"", of->tokens.file);
+    give_back_memory(of);
     end_if_idle(of);
 }
 
@@ -179,7 +217,9 @@ static void init_loop(server *of, uint32_t which)
     baton_tas_init(&in->box, BATON_PARK);
     uv_loop_init(&in->uv);
     uv_async_init(&in->uv, &in->wake, woken);
-    in->wake.data = in;
+    uv_prepare_init(&in->uv, &in->before_sleep);
+    uv_prepare_start(&in->before_sleep, about_to_sleep);
+    in->wake.data = in->before_sleep.data = in;
 }
 
 static void init_signals(server *of)
@@ -194,6 +234,27 @@ static void init_signals(server *of)
     of->care.data = of;
     of->idle_since = uv_now(&of->loop[0].uv);
     uv_timer_start(&of->care, look_after, 100, 100);
+}
+
+/* Descriptors for so many connections, as far as they can be had. Returns for how many they are. */
+static uint32_t get_descriptors(const serve_settings *settings)
+{
+    const rlim_t pages = settings->http != NULL ? HTTP_MOST_REQUESTS : 0;
+    const rlim_t others = 64 + 8 * (rlim_t)settings->loops + pages; /* that are no connections */
+    const rlim_t wanted = others + settings->most_connections;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return settings->most_connections;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return settings->most_connections;
+    uint32_t room = limit.rlim_cur > others ? (uint32_t)(limit.rlim_cur - others) : 1;
+    log_line(LOG_WARN, "descriptors",
+             "open_files=%" PRIu64 " connections=%" PRIu32 " why=\"%" PRIu32
+             " connections need a limit (ulimit -Hn) of %" PRIu64 "\"",
+             (uint64_t)limit.rlim_cur, room, settings->most_connections, (uint64_t)wanted);
+    return room;
 }
 
 const char *serve(const serve_settings *settings)
@@ -215,6 +276,7 @@ const char *serve(const serve_settings *settings)
                     .audit = audit},
     };
     log_set_level(settings->level);
+    of.most_connections = get_descriptors(settings);
     if (!tokens_open(&of.tokens, settings->state, &first, complaint))
         return complaint;
     of.service.locks = registry_new(first, settings->most_waiters);

@@ -17,6 +17,8 @@ typedef struct server {
     listeners *listening;
     uv_timer_t care;
     uint64_t idle_since;
+    uint64_t most_kept; /* locks and connections, since memory was last given back */
+    uint32_t most_connections;
     uv_signal_t signals[2];
     baton_atomic_count connections;
     baton_atomic_count accepted;

@@ -75,10 +75,12 @@ static void count_late_answer(session *me, bool waited)
     traffic_count(&me->traffic->sent, waited && !me->waits);
 }
 
-void session_notice(notice *n)
+void session_notice(notice *n, uint64_t now)
 {
     session *me = (session *)(void *)n->to;
     bool waited = me->waits;
+    if (n->message.kind == WDME_OK && me->lease_until != 0)
+        me->lease_until = now + me->lease; /* while it waited, it had to be silent */
     hear(n->to, n->message, n->name, n->name_bytes);
     count_late_answer(me, waited);
     free(n);

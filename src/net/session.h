@@ -50,7 +50,7 @@ void session_start(session *me, service *of, traffic *counted,
 /* Reads commands, as far as they are complete; returns how many bytes were used. */
 size_t session_feed(session *me, const char *bytes, size_t count, uint64_t now);
 /* A notice has arrived at the loop of the session. Frees it. */
-void session_notice(notice *n);
+void session_notice(notice *n, uint64_t now);
 /* When it must be told the time, in milliseconds; 0: not at all. */
 uint64_t session_deadline(const session *me);
 void session_time(session *me, uint64_t now);

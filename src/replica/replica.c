@@ -98,22 +98,33 @@ void replica_unsaved(replica_durable *d, const wme_node *node, uint8_t first_own
 
 wme_refusal replica_try(replica *r, wme_node *node, wme_user *user, wme_out *out)
 {
-    return wme_try(&r->stub, node, user, out);
+    uint32_t at = out->count;
+    wme_refusal why = wme_try(&r->stub, node, user, out);
+    connect(r, node, at, out);
+    return why;
 }
 
 wme_refusal replica_issue(replica *r, wme_node *node, wme_user *user, wme_op *op, wme_out *out)
 {
-    return wme_issue(&r->stub, node, user, op, out);
+    uint32_t at = out->count;
+    wme_refusal why = wme_issue(&r->stub, node, user, op, out);
+    connect(r, node, at, out);
+    return why;
 }
 
 wme_refusal replica_exit(replica *r, wme_node *node, wme_user *user, wme_out *out)
 {
-    return wme_exit(&r->stub, node, user, out);
+    uint32_t at = out->count;
+    wme_refusal why = wme_exit(&r->stub, node, user, out);
+    connect(r, node, at, out);
+    return why;
 }
 
 void replica_leave(replica *r, wme_node *node, wme_user *user, wme_out *out)
 {
+    uint32_t at = out->count;
     wme_leave(&r->stub, node, user, out);
+    connect(r, node, at, out);
 }
 
 static void receive_consensus(replica *r, wme_node *node, uint8_t from, const wme_message *m,

@@ -175,8 +175,8 @@ void wme_suspicion(wme_stub *stub, wme_node *node, wme_out *out)
         wme_action a = {.verb = suspended ? WME_SUSPENDED : WME_RESUMED};
         stub->suspended = suspended;
         wme_out_append(out, &a);
-        if (!suspended && !stub->blocked && stub->state == WME_TOKEN_HELD)
-            wme_serve(s);
     }
+    if (!stub->blocked && stub->state == WME_TOKEN_HELD)
+        wme_serve(s); /* somebody may be trusted again */
     wme_watch(s);
 }

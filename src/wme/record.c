@@ -32,13 +32,16 @@ void wme_queue_remove(wme_record *r, uint8_t node)
     r->asked[node] = 0;
 }
 
-bool wme_queue_head(wme_record *r, uint8_t *node)
+bool wme_queue_first(wme_record *r, uint16_t but, uint8_t *node)
 {
-    while (r->queued > 0) {
-        *node = r->queue[0];
-        if (r->asked[*node] > r->granted[*node])
+    for (uint8_t at = 0; at < r->queued;) {
+        *node = r->queue[at];
+        if (r->asked[*node] <= r->granted[*node])
+            wme_queue_remove(r, *node);
+        else if ((but & wme_bit(*node)) != 0)
+            at++;
+        else
             return true;
-        wme_queue_remove(r, *node);
     }
     return false;
 }

@@ -22,8 +22,8 @@ uint8_t wme_queue_place(const wme_record *r, uint8_t node);
 /* Adds it at the end, or raises its request; keeps its place. */
 void wme_queue_add(wme_record *r, uint8_t node, uint64_t request);
 void wme_queue_remove(wme_record *r, uint8_t node);
-/* Drops who was granted what it asks for from the head; false if nobody is left. */
-bool wme_queue_head(wme_record *r, uint8_t *node);
+/* The first but for these; false if there is none. Drops who was granted what it asks for. */
+bool wme_queue_first(wme_record *r, uint16_t but, uint8_t *node);
 bool wme_record_valid(const wme_record *r, uint8_t nodes);
 
 /* ---- stub.c: the normal phase ---- */

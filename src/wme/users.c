@@ -5,6 +5,8 @@
  */
 #include "room.h"
 
+#define MOST_ENTRY ((1ULL << WME_ENTRY_BITS) - 1)
+
 void wme_tell(step s, wme_verb what, wme_user *user)
 {
     wme_action a = {.verb = what, .user = user};
@@ -59,7 +61,12 @@ void wme_serve(step s)
     assert(stub->now.owner == s.node->me && !stub->blocked && stub->inside == NULL);
     if (!asks)
         stub->state = WME_TOKEN_HELD; /* what it asked for it has, whoever is served now */
-    while (!stub->suspended && wme_queue_head(&stub->now, &next)) {
+    if (stub->now.entry == MOST_ENTRY) {
+        wme_block(s); /* the next epoch counts anew */
+        return;
+    }
+    /* Who is suspected would be ejected before long, and all would wait for that. */
+    while (!stub->suspended && wme_queue_first(&stub->now, s.node->suspected, &next)) {
         if (next == s.node->me) {
             if (asks) {
                 wme_grant(s, next, stub->now.asked[next]);

@@ -289,6 +289,16 @@ for manner in '' stubborn; do
     kill -CONT "$holder"
     check 'continued: it was lost' ends_with 76 "$holder"
 done
+# Continued as soon as its command has been asked to end, which is before the lease is over: only the keeper knows.
+rm -f "$scratch/ready"
+start run asked --at "$at" --lease 3 -- sh -c "trap 'echo > \"$scratch/asked\"; exit 0' TERM; echo > '$scratch/ready'
+    while :; do sleep 0.01; done"
+holder=$last
+until_true test -e "$scratch/ready"
+kill -STOP "$holder"
+check 'stopped: the command is asked to end before it is killed' until_true test -e "$scratch/asked"
+kill -CONT "$holder"
+check 'continued at once: lost all the same' ends_with 76 "$holder"
 rm -f "$scratch/ready"
 start run renewed --at "$at" --lease 1 -- sh -c "echo > '$scratch/ready'
     until test -e '$scratch/tried'; do sleep 0.05; done; exit 5"
@@ -381,6 +391,41 @@ except OSError:
     pass
 os.waitpid(pid, 0)
 assert words in text, text
+END
+check 'a terminal: Ctrl-Z stops, fg goes on' timeout 60 python3 - "$baton" << 'END'
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.environ["PS1"] = "ready "
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+text = b""
+def until(words):
+    global text
+    while words not in text:
+        text += os.read(terminal, 4096) # ends with an error if the shell does
+    text = text.split(words, 1)[1]
+def say(line):
+    os.write(terminal, line.encode())
+until(b"ready ")
+# What is waited for is put together by the commands, so that it is not found in the echo of what is typed.
+command = 'print("in" + "side"); input(); print("do" + "ne")'
+say(f"'{sys.argv[1]}' run ctrl-z -- python3 -u -c '{command}'\n")
+until(b"inside")
+say("\x1a")
+until(b"Stopped")
+until(b"ready ")
+say(f"'{sys.argv[1]}' run ctrl-z --try -- true; echo st''ill=$?\n")
+until(b"still=75") # stopped for less than its lease, it holds the lock
+until(b"ready ")
+say("fg\n")
+until(b"ctrl-z")
+say("\n")
+until(b"done")
+until(b"ready ")
+say("echo co''de=$?\n")
+until(b"code=0")
+say("exit\n")
+os.waitpid(pid, 0)
 END
 
 # ---- nothing stays ----

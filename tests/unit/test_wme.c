@@ -346,6 +346,54 @@ static void test_suspended(void **state)
     scene_close(w);
 }
 
+/* Who is suspected would be ejected; it has its turn when it is trusted again. */
+static void test_no_token_for_the_suspected(void **state)
+{
+    scene *w = scene_open(3, false);
+    (void)state;
+    scene_try(w, 0, 0);
+    scene_try(w, 1, 0);
+    scene_try(w, 2, 0);
+    scene_deliver_every(w, WME_REQUEST, ANY, 0);
+    scene_suspect(w, 0, 1);
+    scene_exit(w, 0, 0);
+    scene_deliver_every(w, ANY, ANY, ANY);
+    assert_string_equal(scene_told(w, 1, 0), "");
+    assert_string_equal(scene_told(w, 2, 0), "C");
+    scene_trust(w, 0, 1);
+    scene_exit(w, 2, 0);
+    scene_deliver_every(w, ANY, ANY, ANY);
+    assert_string_equal(scene_told(w, 1, 0), "C");
+    scene_exit(w, 1, 0);
+    scene_suspect(w, 1, 2);
+    scene_try(w, 2, 0);
+    scene_deliver_every(w, ANY, ANY, ANY);
+    assert_string_equal(scene_told(w, 2, 0), "CR");
+    scene_trust(w, 1, 2);
+    scene_deliver_every(w, ANY, ANY, ANY);
+    assert_string_equal(scene_told(w, 2, 0), "CRC");
+    scene_close(w);
+}
+
+/* Then an epoch change makes room, also in a cluster of one. */
+static void test_entries_used_up(void **state)
+{
+    for (uint8_t nodes = 1; nodes <= 3; nodes = (uint8_t)(nodes + 2)) {
+        scene *w = scene_open(nodes, false);
+        (void)state;
+        w->node[0].replica.stub.now.entry = (1ULL << WME_ENTRY_BITS) - 2;
+        scene_try(w, 0, 0);
+        uint64_t last = w->node[0].user[0].wme.token;
+        scene_exit(w, 0, 0);
+        scene_try(w, 0, 0);
+        scene_tick_all(w);
+        assert_string_equal(scene_told(w, 0, 0), "CRC");
+        assert_true(w->node[0].user[0].wme.token > last);
+        assert_int_equal(w->node[0].replica.stub.now.epoch, 2);
+        scene_close(w);
+    }
+}
+
 static void test_sizes(void **state)
 {
     (void)state;
@@ -379,11 +427,14 @@ int main(void)
     suite_add(&s, test_oversized, NULL, "an operation that is too large is refused");
     suite_add(&s, test_single_node, &acks[0], "a cluster of one, WME-2");
     suite_add(&s, test_single_node, &acks[1], "a cluster of one, WME-1");
+    suite_add(&s, test_no_token_for_the_suspected, NULL, "no token for who is suspected");
+    suite_add(&s, test_entries_used_up, NULL, "an epoch whose entries are used up");
     suite_add(&s, test_suspended, NULL, "in a minority nobody is let in");
     suite_add(&s, test_sizes, NULL, "sizes");
     wme_errata_tests(&s);
     wme_catchup_tests(&s);
     wme_crash_tests(&s);
     wme_refusal_tests(&s);
+    wme_random_tests(&s);
     return suite_run(&s, "wme");
 }

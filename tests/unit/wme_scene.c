@@ -438,6 +438,11 @@ void scene_drop(scene *w, uint8_t kind, uint8_t from, uint8_t to)
         discard(take(w, at));
 }
 
+void scene_lose(scene *w)
+{
+    discard(take(w, 0));
+}
+
 void scene_forge(scene *w, uint8_t from, uint8_t to, const wme_message *m)
 {
     scene_node *n = &w->node[to];

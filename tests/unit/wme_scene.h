@@ -14,7 +14,7 @@
 enum {
     SCENE_NODES = 5,
     SCENE_USERS = 12,
-    SCENE_FLIGHT = 256,
+    SCENE_FLIGHT = 1024,
     SCENE_OPS = 96,
     SCENE_TOLD = 64,
     ANY = 255, /* kind, sender or receiver */
@@ -96,6 +96,7 @@ void scene_deliver_copy(scene *w, uint8_t kind, uint8_t from, uint8_t to);
 void scene_deliver_every(scene *w, uint8_t kind, uint8_t from, uint8_t to);
 void scene_settle(scene *w);                                       /* everything */
 void scene_drop(scene *w, uint8_t kind, uint8_t from, uint8_t to); /* all of them */
+void scene_lose(scene *w);                                         /* the oldest of all */
 /* One that nobody has sent. */
 void scene_forge(scene *w, uint8_t from, uint8_t to, const wme_message *m);
 /* Once more all that was delivered since `keeps` was set; what is said to that is lost. */

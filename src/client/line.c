@@ -1,9 +1,11 @@
-/* Connections: requests go out, replies come in, in the same order; and the end of it. */
+/* Lines to the server: requests go out, replies come in, in the same order; and the end of it. */
 #include "room.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +20,14 @@ static uint64_t nanoseconds(struct timespec at)
     return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
 }
 
+/* The clock of condition variables; it stands still while the machine sleeps. */
+static uint64_t monotonic_now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return nanoseconds(at);
+}
+
 uint64_t clock_now(void)
 {
     struct timespec at;
@@ -30,20 +40,47 @@ uint64_t lease_counted(const baton_client *c)
     return c->lease - c->lease / 16;
 }
 
-void connection_add(baton_client *c, connection *k)
+void line_add(baton_client *c, line *k)
 {
-    k->next = c->connections;
-    c->connections = k;
+    k->next = c->lines;
+    c->lines = k;
     c->counts.messages += c->lease > 0 ? 4 : 2; /* HELLO, RENEW, and the answers */
-    keeper_wake(c);
+    keeper_watch(c, k);
+    if (c->lease > 0)
+        keeper_due(c, k->renew_at);
+}
+
+/* ---- rest ---- */
+
+uint64_t line_idle_until(const line *k)
+{
+    return k->idle_since + (uint64_t)IDLE_SECONDS * 1000000000u;
+}
+
+void line_rest(baton_client *c, line *k)
+{
+    assert(!k->idle);
+    k->idle = true;
+    k->idle_since = clock_now();
+    if (++c->idle_lines > MOST_IDLE)
+        keeper_wake(c); /* it cuts what is too much */
+    else
+        keeper_due(c, line_idle_until(k));
+}
+
+void line_stir(baton_client *c, line *k)
+{
+    if (k->idle)
+        c->idle_lines--;
+    k->idle = false;
 }
 
 /* ---- the end ---- */
 
-/* Nothing that was known or held over the connection remains. */
+/* Nothing that was known or held over the line remains. */
 static void cut_name(baton_client *c, lock_name *n, void *context)
 {
-    connection *k = context;
+    line *k = context;
     for (hold *h = n->holds, *next; h != NULL; h = next) {
         next = h->next;
         if (h->over == k)
@@ -56,12 +93,13 @@ static void cut_name(baton_client *c, lock_name *n, void *context)
     names_tidy(&c->names, n);
 }
 
-void connection_cut(baton_client *c, connection *k, int error)
+void line_cut(baton_client *c, line *k, int error)
 {
     if (k->dead)
         return;
     k->dead = true;
-    k->idle = false;
+    line_stir(c, k);
+    keeper_watch(c, k);
     shutdown(k->socket, SHUT_RDWR);
     while (k->first != NULL) {
         request *r = k->first;
@@ -78,24 +116,24 @@ void connection_cut(baton_client *c, connection *k, int error)
     keeper_wake(c);
 }
 
-bool connection_is_over(const baton_client *c, const connection *k, uint64_t now)
+bool line_is_over(const baton_client *c, const line *k, uint64_t now)
 {
     return c->lease > 0 && !k->unsure && now >= k->sure_until;
 }
 
 /* ---- out ---- */
 
-void connection_flush(baton_client *c, connection *k)
+void line_flush(baton_client *c, line *k)
 {
     if (k->out.overflow) {
-        connection_cut(c, k, ENOBUFS);
+        line_cut(c, k, ENOBUFS);
         return;
     }
     if (k->dead || k->out.bytes == 0)
         return;
     ssize_t sent = send(k->socket, k->out.at, k->out.bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-        connection_cut(c, k, errno);
+        line_cut(c, k, errno);
         return;
     }
     if (sent > 0) {
@@ -103,7 +141,7 @@ void connection_flush(baton_client *c, connection *k)
         memmove(k->out.at, k->out.at + sent, k->out.bytes);
     }
     if (k->out.bytes > 0)
-        keeper_wake(c); /* it sends the rest when there is room */
+        keeper_watch(c, k); /* it sends the rest when there is room */
 }
 
 static void put_number(resp_out *out, uint64_t number)
@@ -129,7 +167,7 @@ static void put(baton_client *c, resp_out *out, const char *verb, const char *na
     c->unreported -= refused;
 }
 
-static void enlist(baton_client *c, connection *k, request *r)
+static void enlist(baton_client *c, line *k, request *r)
 {
     r->next = NULL;
     r->done = false;
@@ -143,7 +181,7 @@ static void enlist(baton_client *c, connection *k, request *r)
     c->counts.messages++;
 }
 
-static void put_renewal(baton_client *c, connection *k)
+void line_renew(baton_client *c, line *k)
 {
     uint64_t lease = c->lease / 1000000;
     assert(!k->renewing);
@@ -151,27 +189,28 @@ static void put_renewal(baton_client *c, connection *k)
     k->renewing = true;
     enlist(c, k, &k->renewal);
     put(c, &k->out, "RENEW", NULL, &lease);
+    line_flush(c, k);
 }
 
-void connection_renew(baton_client *c, connection *k)
+static void become_reader(const baton_client *c, line *k, request *r)
 {
-    put_renewal(c, k);
-    connection_flush(c, k);
+    if (k->has_reader)
+        return;
+    k->has_reader = r->reads = true;
+    keeper_watch(c, k);
 }
 
-void connection_ask(baton_client *c, connection *k, request *r, const char *name, uint64_t number)
+void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t number)
 {
     assert(!k->dead);
+    become_reader(c, k, r); /* before there can be an answer, lest that wake the keeper */
     enlist(c, k, r);
     switch (r->kind) {
     case ASK_TRY:
         put(c, &k->out, "TRY", name, NULL);
         break;
     case ASK_LOCK:
-        put(c, &k->out, "LOCK", name, &number);
-        /* Read when the lock is granted: the lease begins anew, however long that took. */
-        if (c->lease > 0)
-            put_renewal(c, k);
+        put(c, &k->out, "LOCK", name, &number); /* when it is granted, the lease begins anew */
         break;
     case ASK_EXIT:
         put(c, &k->out, "EXIT", name, &number);
@@ -180,34 +219,19 @@ void connection_ask(baton_client *c, connection *k, request *r, const char *name
         put(c, &k->out, "RENEW", NULL, &number);
         break;
     }
-    connection_flush(c, k);
-}
-
-void connection_await(baton_client *c, connection *k, request *r, uint64_t most)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    uint64_t at = nanoseconds(until) + most;
-    until.tv_sec = (time_t)(at / 1000000000u);
-    until.tv_nsec = (long)(at % 1000000000u);
-    while (!r->done) {
-        if (most == 0)
-            pthread_cond_wait(&r->answered, &c->mutex);
-        else if (pthread_cond_timedwait(&r->answered, &c->mutex, &until) == ETIMEDOUT && !r->done)
-            connection_cut(c, k, ETIMEDOUT);
-    }
+    line_flush(c, k);
 }
 
 /* ---- in ---- */
 
-void connection_read(baton_client *c, connection *k)
+void line_read(baton_client *c, line *k)
 {
     const resp_limits limits = {.word_bytes = MOST_REPLY / 2, .command_bytes = MOST_REPLY - 1};
     ssize_t got = recv(k->socket, k->in + k->in_bytes, sizeof k->in - k->in_bytes, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        connection_cut(c, k, got == 0 ? ECONNRESET : errno);
+        line_cut(c, k, got == 0 ? ECONNRESET : errno);
         return;
     }
     k->in_bytes += (size_t)got;
@@ -218,11 +242,63 @@ void connection_read(baton_client *c, connection *k)
         if (p.verdict == RESP_MORE)
             break;
         if (p.verdict == RESP_BAD || !answer_take(c, k, &reply)) {
-            connection_cut(c, k, EPROTO);
+            line_cut(c, k, EPROTO);
             return;
         }
         used += p.used;
     }
     k->in_bytes -= used;
     memmove(k->in, k->in + used, k->in_bytes);
+}
+
+/* ---- waiting ---- */
+
+/* Whoever waits next for an answer reads it; if nobody does, the keeper sees to what may come. */
+static void pass_on_reading(const baton_client *c, line *k)
+{
+    request *next = k->first;
+    k->has_reader = false;
+    while (next != NULL && !next->awaited)
+        next = next->next;
+    if (next != NULL)
+        pthread_cond_signal(&next->answered);
+    else
+        keeper_watch(c, k);
+}
+
+/* Waits at the socket, without the mutex, and reads what is there. */
+static void read_when_ready(baton_client *c, line *k, uint64_t until)
+{
+    struct pollfd one = {.fd = k->socket, .events = POLLIN};
+    int most = -1;
+    if (until != 0) {
+        uint64_t now = monotonic_now();
+        uint64_t ms = until > now ? (until - now) / 1000000 + 1 : 0;
+        most = ms < INT_MAX ? (int)ms : INT_MAX;
+    }
+    pthread_mutex_unlock(&c->mutex);
+    int ready = poll(&one, 1, most);
+    pthread_mutex_lock(&c->mutex);
+    if (ready > 0 && !k->dead)
+        line_read(c, k);
+}
+
+void line_await(baton_client *c, line *k, request *r, uint64_t most)
+{
+    uint64_t until = most == 0 ? 0 : monotonic_now() + most;
+    const struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
+                                .tv_nsec = (long)(until % 1000000000u)};
+    while (!r->done) {
+        become_reader(c, k, r);
+        if (r->reads)
+            read_when_ready(c, k, until);
+        else if (until == 0)
+            pthread_cond_wait(&r->answered, &c->mutex);
+        else
+            pthread_cond_timedwait(&r->answered, &c->mutex, &at);
+        if (!r->done && until != 0 && monotonic_now() >= until)
+            line_cut(c, k, ETIMEDOUT);
+    }
+    if (r->reads)
+        pass_on_reading(c, k);
 }
