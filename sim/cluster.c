@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_EVENTS = 3000000 };
+enum { MOST_EVENTS = 500000 };
 
 void cluster_wrong(cluster *c, const char *property, const char *format, ...)
 {
@@ -145,9 +145,15 @@ static void begin_crash(cluster *c, machine *m, const fault *f)
         machine_crash(c, (uint8_t)(m - c->machines));
 }
 
+/* The node of a fault that has one; any, of one that has none. */
+static machine *machine_of(cluster *c, const fault *f)
+{
+    return &c->machines[f->nodes != 0 ? __builtin_ctz(f->nodes) : 0];
+}
+
 static void begin_fault(cluster *c, const fault *f)
 {
-    machine *m = f->nodes != 0 ? &c->machines[__builtin_ctz(f->nodes)] : NULL;
+    machine *m = machine_of(c, f);
     uint64_t until = (f->at + f->length) * (uint64_t)MS;
     cluster_tell(c, (note){.kind = NOTE_FAULT, .fault = f});
     if (f->kind == FAULT_CRASH || f->kind == FAULT_AMBUSH)
@@ -164,7 +170,7 @@ static void end_fault(cluster *c, const fault *f)
 {
     cluster_tell(c, (note){.kind = NOTE_HEALED, .fault = f});
     if (f->kind == FAULT_DRIFT)
-        drift(c, &c->machines[__builtin_ctz(f->nodes)], 0);
+        drift(c, machine_of(c, f), 0);
     else
         network_weather(c);
 }
@@ -322,7 +328,7 @@ static void expect_faults(cluster *c)
     for (uint32_t i = 0; i < p->count; i++) {
         const fault *f = &p->faults[i];
         event e = {.at = f->at * (uint64_t)MS, .kind = EVENT_FAULT_BEGINS, .stamp = i};
-        machine *m = &c->machines[f->nodes != 0 ? __builtin_ctz(f->nodes) : 0];
+        machine *m = machine_of(c, f);
         if (f->kind == FAULT_LATE) {
             e.at = (f->at + f->length) * (uint64_t)MS;
             m->restart_at = e.at > m->restart_at ? e.at : m->restart_at;

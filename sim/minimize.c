@@ -49,8 +49,9 @@ typedef struct search {
 /* Takes the plan if it breaks the same. */
 static bool try_plan(search *s, const plan *p)
 {
-    s->wishes.plan = p;
-    settings of = run_settings(&s->wishes, s->seed);
+    wishes with_plan = s->wishes;
+    with_plan.plan = p;
+    settings of = run_settings(&with_plan, s->seed);
     trouble found = run_apart(&of);
     s->best.runs++;
     if (strcmp(found.property, s->best.trouble.property) != 0)

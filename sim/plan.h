@@ -54,7 +54,7 @@ typedef struct plan {
 } plan;
 
 const char *fault_name(fault_kind kind);
-/* "none", "all", or names with commas between, as a bit for each kind; -1 if it is none of these. */
+/* "none", "all", or names with commas between: a bit for each kind; -1 if it is none of these. */
 int faults_parse(const char *text);
 /* The other way round. */
 void faults_text(int faults, char text[128]);

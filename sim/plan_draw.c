@@ -6,6 +6,7 @@
 enum {
     SOON = 15, /* ms: a node is back before what was sent to it has arrived */
     STORM = 1 << FAULT_AMBUSH | 1 << FAULT_SLOW | 1 << FAULT_PAUSE,
+    DEAFNESS = 1 << FAULT_CUT | 1 << FAULT_PAUSE,
 };
 
 /* How often each kind is drawn, beside the others. */
@@ -62,6 +63,24 @@ static void add_storm(plan *p, uint32_t nodes, uint32_t horizon, uint64_t *chanc
                            .length = from_to(chance, 1, 2 * SOON),
                            .nodes = (uint16_t)(1 << i),
                            .amount = (int32_t)from_to(chance, 0, 12)});
+}
+
+/* A node that is heard but hears nothing misses one epoch change after another. */
+static void add_deafness(plan *p, uint32_t nodes, uint32_t horizon, uint64_t *chance)
+{
+    uint32_t at = from_to(chance, 0, horizon / 3);
+    uint32_t length = from_to(chance, horizon / 4, horizon / 2);
+    uint16_t deaf = (uint16_t)(1U << draw(chance) % nodes);
+    add(p, (fault){.kind = FAULT_CUT,
+                   .at = at,
+                   .length = length,
+                   .nodes = (uint16_t)(((1U << nodes) - 1) & ~deaf),
+                   .others = deaf});
+    for (uint32_t i = from_to(chance, 1, 4); i > 0; i--)
+        add(p, (fault){.kind = FAULT_PAUSE,
+                       .at = at + from_to(chance, 0, length),
+                       .length = from_to(chance, 100, 250),
+                       .nodes = (uint16_t)(1U << draw(chance) % nodes)});
 }
 
 static fault draw_fault(fault_kind kind, uint32_t nodes, uint32_t horizon, uint64_t *chance)
@@ -139,6 +158,8 @@ void plan_draw(plan *p, int faults, uint32_t nodes, uint32_t horizon, uint64_t *
             add_crashes(p, nodes, horizon, chance);
         else if (kind == FAULT_AMBUSH && (some & STORM) == STORM && draw(chance) % 3 == 0)
             add_storm(p, nodes, horizon, chance);
+        else if (kind == FAULT_CUT && (some & DEAFNESS) == DEAFNESS && draw(chance) % 2)
+            add_deafness(p, nodes, horizon, chance);
         else
             add(p, draw_fault(kind, nodes, horizon, chance));
     }

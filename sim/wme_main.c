@@ -86,8 +86,8 @@ static int count(const wish *w)
     row rows[MOST_ROWS];
     uint32_t made = 0;
     const char *ack = w->wishes.ack;
-    for (uint8_t nodes = 3; nodes <= WME_MOST_NODES; nodes = (uint8_t)(nodes + 2)) {
-        uint8_t n = w->wishes.nodes != 0 ? w->wishes.nodes : nodes;
+    for (int nodes = 3; nodes <= WME_MOST_NODES; nodes += 2) {
+        uint8_t n = w->wishes.nodes != 0 ? w->wishes.nodes : (uint8_t)nodes;
         if (w->baseline) {
             rows[made++] = (row){"consensus-all-to-all", n, count_baseline_all_to_all(n)};
             rows[made++] = (row){"consensus-paxos", n, count_baseline_linear(n)};

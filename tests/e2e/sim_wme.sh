@@ -56,6 +56,7 @@ sums() { # ARGUMENT...
 }
 check 'as many workers as you like' test "$(sums --runs 200 --jobs 1)" = "$(sums --runs 200 --jobs 5)"
 "$sim" wme --seed 7 --replay --from 100 --to 120 | grep -E '^ +[0-9]' > "$scratch/part"
+# shellcheck disable=SC2016 # awk's own
 check 'a part of a replay' awk '$1 < 100 || $1 > 120 { exit 1 } END { exit NR == 0 }' "$scratch/part"
 
 # ---- plans ----
@@ -112,6 +113,7 @@ minimize() { ends_with 1 "$sim" wme --nodes 3 --ack all --locks 1 --seed 3 --pla
 check 'a failing plan is minimized' minimize
 cp "$scratch/told" "$scratch/small"
 check 'one crash is enough' test "$(grep -c '^at' "$scratch/small")" -eq 1
+# shellcheck disable=SC2016 # awk's own
 check 'and a shorter one' awk '/^at/ { exit !($3 == "crash" && $8 < 600) }' "$scratch/small"
 check 'what it prints is a plan that fails' ends_with 1 "$sim" wme --nodes 3 --ack all --locks 1 --seed 3 \
     --plan "$scratch/small" --fail-if-epoch 2
