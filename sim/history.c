@@ -80,6 +80,7 @@ void history_reset(history *h, uint32_t nodes, uint32_t users)
     facts_forget(&h->slots);
     facts_forget(&h->epochs);
     h->now = h->last_ended = h->last_token = h->last_told = h->last_epoch = 0;
+    h->stalls = false;
     h->quiet_from = UINT64_MAX;
     h->counts = (history_counts){0};
     h->verdict = (history_verdict){.broken = HISTORY_FINE};

@@ -104,6 +104,8 @@ struct history {
     uint64_t last_told;  /* the largest number that an outcome was told of */
     uint64_t last_epoch;
     uint64_t quiet_from; /* UINT64_MAX: not so far */
+    uint64_t stalled_since;
+    bool stalls; /* somebody wants something, and nobody is inside with nothing to want */
     history_counts counts;
     history_verdict verdict;
 };

@@ -45,6 +45,24 @@ static bool is_answered(history *h, uint32_t user, const char *event, uint64_t a
     return false;
 }
 
+/* After each event: how long has everybody waited in vain? */
+static void watch_for_stalls(history *h, bool progress, uint64_t at)
+{
+    bool wants = false;
+    bool idle = false;
+    for (uint32_t i = 0; i < h->users; i++) {
+        const person *p = &h->person[i];
+        bool answered = p->place == INSIDE && p->pending == NO_OPERATION;
+        idle |= answered;
+        wants |= p->place != OUTSIDE && !answered;
+    }
+    if (progress && h->stalls && at - h->stalled_since > h->counts.longest_stall)
+        h->counts.longest_stall = at - h->stalled_since;
+    if (progress || !h->stalls)
+        h->stalled_since = at;
+    h->stalls = wants && !idle;
+}
+
 static void section_ends(history *h, person *who)
 {
     if (who->token > h->last_ended)
@@ -65,6 +83,7 @@ void history_try(history *h, uint32_t user, uint32_t node, uint64_t at)
                     .pending = NO_OPERATION,
                     .tried = at,
                     .floor = h->last_ended};
+    watch_for_stalls(h, false, at);
 }
 
 void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at)
@@ -87,6 +106,7 @@ void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at)
         h->counts.stale++;
     if (token > h->last_token)
         h->last_token = token;
+    watch_for_stalls(h, true, at);
 }
 
 void history_issue(history *h, uint32_t user, uint64_t key, uint64_t at)
@@ -115,6 +135,7 @@ void history_issue(history *h, uint32_t user, uint64_t key, uint64_t at)
         /* A node that has not heard of the last epoch yet may lose its section to that. */
         .quiet = at >= h->quiet_from && h->replica[who->node].epoch == h->last_epoch,
     };
+    watch_for_stalls(h, false, at);
 }
 
 void history_outcome(history *h, uint32_t user, uint64_t key, uint64_t result, uint64_t at)
@@ -147,6 +168,7 @@ void history_outcome(history *h, uint32_t user, uint64_t key, uint64_t result, u
         h->last_told = op->number;
     op->fate = TOLD;
     who->pending = NO_OPERATION;
+    watch_for_stalls(h, true, at);
 }
 
 void history_exit(history *h, uint32_t user, uint64_t at)
@@ -156,13 +178,16 @@ void history_exit(history *h, uint32_t user, uint64_t at)
         return;
     who->place = LEAVING;
     who->left = at;
+    watch_for_stalls(h, false, at);
 }
 
 void history_rem(history *h, uint32_t user, uint64_t at)
 {
     person *who = somebody(h, user, LEAVING, "rem", at);
-    if (who != NULL)
-        section_ends(h, who);
+    if (who == NULL)
+        return;
+    section_ends(h, who);
+    watch_for_stalls(h, true, at);
 }
 
 void history_ejected(history *h, uint32_t user, uint64_t at)
@@ -186,6 +211,7 @@ void history_ejected(history *h, uint32_t user, uint64_t at)
                           op->key, user, op->issued);
     }
     section_ends(h, who);
+    watch_for_stalls(h, false, at);
 }
 
 void history_gone(history *h, uint32_t user, uint64_t at)
@@ -199,4 +225,5 @@ void history_gone(history *h, uint32_t user, uint64_t at)
     if (who->place == INSIDE || who->place == LEAVING)
         section_ends(h, who);
     who->place = OUTSIDE;
+    watch_for_stalls(h, false, at);
 }

@@ -54,6 +54,8 @@ static void add_counts(history_counts *to, history_counts more)
     to->stale += more.stale;
     if (more.longest_wait > to->longest_wait)
         to->longest_wait = more.longest_wait;
+    if (more.longest_stall > to->longest_stall)
+        to->longest_stall = more.longest_stall;
 }
 
 static void count_places(run_result *r, const cluster *c)

@@ -71,6 +71,7 @@ static void add_run(sums *to, const run_result *r)
     to->installs += r->counts.installs;
     to->virtual_us += r->tally.end;
     larger(&to->longest_wait, r->counts.longest_wait);
+    larger(&to->longest_stall, r->counts.longest_stall);
     larger(&to->longest_settling, r->tally.settling);
     larger(&to->most_epochs, r->epochs);
 }
@@ -93,6 +94,7 @@ static void add_sums(sums *to, const sums *more)
     to->installs += more->installs;
     to->virtual_us += more->virtual_us;
     larger(&to->longest_wait, more->longest_wait);
+    larger(&to->longest_stall, more->longest_stall);
     larger(&to->longest_settling, more->longest_settling);
     larger(&to->most_epochs, more->most_epochs);
 }

@@ -52,9 +52,11 @@ void report_runs(const runs_result *r, const wishes *w, FILE *out)
             "%llu suspended\n",
             (number)s->sections, (number)s->operations, (number)s->ejected, (number)s->installs,
             (number)s->suspended);
-    fprintf(out, "  longest wait %.0f ms, longest settling %.0f ms, highest epoch %llu\n",
-            (double)s->longest_wait / 1000, (double)s->longest_settling / 1000,
-            (number)s->most_epochs);
+    fprintf(out,
+            "  longest wait %.0f ms, longest stall %.0f ms, longest settling %.0f ms, highest "
+            "epoch %llu\n",
+            (double)s->longest_wait / 1000, (double)s->longest_stall / 1000,
+            (double)s->longest_settling / 1000, (number)s->most_epochs);
     for (uint32_t i = 0; i < r->broken; i++) {
         const failure *f = &r->failures[i];
         settings of = run_settings(w, f->seed);
@@ -89,6 +91,7 @@ void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
     json_integer(&j, "ejected", s->ejected);
     json_integer(&j, "installs", s->installs);
     json_integer(&j, "longest_wait_us", s->longest_wait);
+    json_integer(&j, "longest_stall_us", s->longest_stall);
     json_integer(&j, "longest_settling_us", s->longest_settling);
     json_integer(&j, "highest_epoch", s->most_epochs);
     json_real(&j, "virtual_seconds", (double)s->virtual_us * 1e-6);
