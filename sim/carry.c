@@ -10,19 +10,13 @@
 
 /* ---- operations ---- */
 
-/* Those nobody has any more are used again: a run makes and drops thousands. */
+/* Those nobody has any more are used again: a run makes and drops thousands. `id` leads on. */
 static wme_op *unused;
 static uint64_t alive;
 
-typedef union spare {
-    wme_op *next;
-    uint64_t key;
-} spare;
-
 static void op_free(wme_op *op)
 {
-    spare link = {.next = unused};
-    memcpy(op->data, &link, sizeof link);
+    op->id = (uint64_t)(uintptr_t)unused;
     unused = op;
     alive--;
 }
@@ -31,10 +25,8 @@ wme_op *op_new(uint64_t key)
 {
     wme_op *op = unused;
     if (op != NULL) {
-        spare link;
-        memcpy(&link, op->data, sizeof link);
-        unused = link.next;
-    } else if ((op = malloc(sizeof *op + sizeof(spare))) == NULL) {
+        unused = (wme_op *)(uintptr_t)op->id;
+    } else if ((op = malloc(sizeof *op + sizeof key)) == NULL) {
         fputs("baton-sim: out of memory\n", stderr);
         exit(EXIT_FAILURE);
     }
