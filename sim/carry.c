@@ -10,22 +10,27 @@
 
 /* ---- operations ---- */
 
-/* Those nobody has any more are used again: a run makes and drops thousands. `id` leads on. */
-static wme_op *unused;
+enum { MOST_UNUSED = 1024 };
+
+/* Those nobody has any more are used again: a run makes and drops thousands. */
+static wme_op *unused[MOST_UNUSED];
+static uint32_t unused_count;
 static uint64_t alive;
 
 static void op_free(wme_op *op)
 {
-    op->id = (uint64_t)(uintptr_t)unused;
-    unused = op;
     alive--;
+    if (unused_count < MOST_UNUSED)
+        unused[unused_count++] = op;
+    else
+        free(op);
 }
 
 wme_op *op_new(uint64_t key)
 {
-    wme_op *op = unused;
-    if (op != NULL) {
-        unused = (wme_op *)(uintptr_t)op->id;
+    wme_op *op;
+    if (unused_count > 0) {
+        op = unused[--unused_count];
     } else if ((op = malloc(sizeof *op + sizeof key)) == NULL) {
         fputs("baton-sim: out of memory\n", stderr);
         exit(EXIT_FAILURE);
