@@ -157,6 +157,7 @@ static bool changes_resource(const wme_action *a)
 
 static void tell_action(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
+    c->tally.actions++;
     if (a->verb != WME_SEND)
         cluster_tell(c, (note){.kind = NOTE_ACTION,
                                .node = node,
@@ -165,23 +166,13 @@ static void tell_action(cluster *c, uint8_t node, uint8_t lock, const wme_action
                                .action = a});
 }
 
-static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a,
-                          uint64_t *result)
+/* What others see: a message, or a word to a user. */
+static void show_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
-    c->tally.actions++;
     tell_action(c, node, lock, a);
     switch (a->verb) {
     case WME_SEND:
         send(c, node, lock, a);
-        break;
-    case WME_PERSIST:
-        persist(c, &c->machines[node].places[lock]);
-        break;
-    case WME_EXECUTE:
-        *result = execute(c, node, lock, a);
-        break;
-    case WME_INSTALL:
-        install(c, node, lock);
         break;
     case WME_RECALL:
         recall(c, node, lock, a);
@@ -194,13 +185,13 @@ static void carry_out_one(cluster *c, uint8_t node, uint8_t lock, const wme_acti
     case WME_SUSPENDED:
         c->tally.suspended++;
         break;
-    case WME_RESUMED:
-    case WME_PROPOSE: /* was done inside the replica */
-        break;
     case WME_DECISION:
         if (c->histories[lock] != NULL)
             history_epoch(c->histories[lock], node, a->message.record.epoch + 1,
                           record_digest(c, &a->message.record), c->now);
+        break;
+    default: /* WME_RESUMED; and what was done inside the replica, or by change() */
+        break;
     }
 }
 
@@ -251,22 +242,29 @@ static bool survives(cluster *c, uint8_t node, uint8_t lock, const wme_action *a
 /* What the step changes here: all of it, or nothing if the node crashes. */
 static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
 {
-    uint32_t persists = c->out.count;
+    const wme_action *write_all = NULL;
     if (c->out.count == 0 || !survives(c, node, lock, &c->out.actions[0]))
         return;
     for (uint32_t i = 0; i < c->out.count; i++) {
         const wme_action *a = &c->out.actions[i];
         if (a->verb == WME_PERSIST)
-            persists = i;
-        else if (changes_resource(a))
-            carry_out_one(c, node, lock, a, &results[i]);
+            write_all = a;
+        if (!changes_resource(a))
+            continue;
+        tell_action(c, node, lock, a);
+        if (a->verb == WME_INSTALL)
+            install(c, node, lock);
+        else
+            results[i] = execute(c, node, lock, a);
     }
-    if (persists < c->out.count)
-        carry_out_one(c, node, lock, &c->out.actions[persists], &results[persists]);
+    if (write_all == NULL)
+        return;
+    tell_action(c, node, lock, write_all);
+    persist(c, &c->machines[node].places[lock]);
 }
 
 /* What others see of it: as much as is done before the node crashes. */
-static void show(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
+static void show(cluster *c, uint8_t node, uint8_t lock, const uint64_t results[WME_MOST_ACTIONS])
 {
     for (uint32_t i = 0; i < c->out.count && c->machines[node].runs; i++) {
         const wme_action *a = &c->out.actions[i];
@@ -277,7 +275,7 @@ static void show(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MO
         if (outcome)
             person_outcome(c, (person *)a->user, op_key(a->op), results[i]);
         else
-            carry_out_one(c, node, lock, a, &results[i]);
+            show_one(c, node, lock, a);
     }
 }
 
