@@ -10,31 +10,28 @@
 
 /* ---- operations ---- */
 
-/* Those nobody has any more are used again: a run makes and drops thousands. */
-static wme_op *unused;
-static uint64_t alive;
+enum { MOST_UNUSED = 1024 };
 
-typedef union spare {
-    wme_op *next;
-    uint64_t key;
-} spare;
+/* Those nobody has any more are used again: a run makes and drops thousands. */
+static wme_op *unused[MOST_UNUSED];
+static uint32_t unused_count;
+static uint64_t alive;
 
 static void op_free(wme_op *op)
 {
-    spare link = {.next = unused};
-    memcpy(op->data, &link, sizeof link);
-    unused = op;
     alive--;
+    if (unused_count < MOST_UNUSED)
+        unused[unused_count++] = op;
+    else
+        free(op);
 }
 
 wme_op *op_new(uint64_t key)
 {
-    wme_op *op = unused;
-    if (op != NULL) {
-        spare link;
-        memcpy(&link, op->data, sizeof link);
-        unused = link.next;
-    } else if ((op = malloc(sizeof *op + sizeof(spare))) == NULL) {
+    wme_op *op;
+    if (unused_count > 0) {
+        op = unused[--unused_count];
+    } else if ((op = malloc(sizeof *op + sizeof key)) == NULL) {
         fputs("baton-sim: out of memory\n", stderr);
         exit(EXIT_FAILURE);
     }

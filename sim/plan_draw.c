@@ -6,6 +6,7 @@
 enum {
     SOON = 15, /* ms: a node is back before what was sent to it has arrived */
     STORM = 1 << FAULT_AMBUSH | 1 << FAULT_SLOW | 1 << FAULT_PAUSE,
+    AMNESIA = 1 << FAULT_SPLIT | 1 << FAULT_CRASH,
     DEAFNESS = 1 << FAULT_CUT | 1 << FAULT_PAUSE,
 };
 
@@ -83,6 +84,23 @@ static void add_deafness(plan *p, uint32_t nodes, uint32_t horizon, uint64_t *ch
                        .nodes = (uint16_t)(1U << draw(chance) % nodes)});
 }
 
+/* One node is alone, perhaps inside, while the others forget what they have just told it. */
+static void add_amnesia(plan *p, uint32_t nodes, uint32_t horizon, uint64_t *chance)
+{
+    uint32_t at = from_to(chance, 0, horizon / 2);
+    uint32_t alone = (uint32_t)(draw(chance) % nodes);
+    add(p, (fault){.kind = FAULT_SPLIT,
+                   .at = at,
+                   .length = from_to(chance, horizon / 4, horizon / 2),
+                   .nodes = (uint16_t)(1U << alone)});
+    for (uint32_t i = 0; i < nodes; i++)
+        if (i != alone)
+            add(p, (fault){.kind = FAULT_CRASH,
+                           .at = at + from_to(chance, 0, 3),
+                           .length = from_to(chance, 1, 2 * SOON),
+                           .nodes = (uint16_t)(1U << i)});
+}
+
 static fault draw_fault(fault_kind kind, uint32_t nodes, uint32_t horizon, uint64_t *chance)
 {
     fault f = {.kind = kind, .at = from_to(chance, 0, horizon * 9 / 10)};
@@ -156,6 +174,8 @@ void plan_draw(plan *p, int faults, uint32_t nodes, uint32_t horizon, uint64_t *
         fault_kind kind = draw_kind(some, chance);
         if (kind == FAULT_CRASH && draw(chance) % 4 == 0)
             add_crashes(p, nodes, horizon, chance);
+        else if (kind == FAULT_SPLIT && (some & AMNESIA) == AMNESIA && draw(chance) % 3 == 0)
+            add_amnesia(p, nodes, horizon, chance);
         else if (kind == FAULT_AMBUSH && (some & STORM) == STORM && draw(chance) % 3 == 0)
             add_storm(p, nodes, horizon, chance);
         else if (kind == FAULT_CUT && (some & DEAFNESS) == DEAFNESS && draw(chance) % 2)
