@@ -204,6 +204,7 @@ int cmd_serve(int argc, char **argv)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     long half = processors / 2; /* the other half is for the kernel's part, and for clients */
     serve_settings s = {
+        .backend = &serve_alone,
         .loops = half < 1            ? 1
                  : half > MOST_LOOPS ? MOST_LOOPS
                                      : (uint32_t)half,

@@ -59,6 +59,11 @@ static void handle_closed(uv_handle_t *handle)
     loop *in = c->in;
     if (--c->open_handles > 0)
         return;
+    for (connection **link = &in->unsent; c->unsent && *link != NULL; link = &(*link)->next_unsent)
+        if (*link == c) {
+            *link = c->next_unsent;
+            break;
+        }
     if (c->next != NULL)
         c->next->previous = c->previous;
     if (c->previous != NULL)
@@ -130,6 +135,28 @@ void connection_finish(connection *c)
 
 static void flush(connection *c);
 
+/* If what it says is not so yet, at the end of the turn. */
+static void flush_in_turn(connection *c)
+{
+    if (c->in->service->turn_ends == NULL) {
+        flush(c);
+    } else if (!c->unsent && !c->closing) {
+        c->unsent = true;
+        c->next_unsent = c->in->unsent;
+        c->in->unsent = c;
+    }
+}
+
+void loop_send(loop *in)
+{
+    while (in->unsent != NULL) {
+        connection *c = in->unsent;
+        in->unsent = c->next_unsent;
+        c->unsent = false;
+        flush(c);
+    }
+}
+
 static void written(uv_write_t *write, int status)
 {
     connection *c = write->data;
@@ -138,7 +165,7 @@ static void written(uv_write_t *write, int status)
     if (status < 0)
         connection_close(c, uv_strerror(status));
     else
-        flush(c);
+        flush_in_turn(c);
 }
 
 /* Gives back what a large reply needed. */
@@ -249,7 +276,7 @@ void connection_serve(connection *c)
             c->pending_room = 0;
         }
     }
-    flush(c);
+    flush_in_turn(c);
     set_timer(c);
     if (c->paused && !s->waits && !c->closing)
         start_reading(c);

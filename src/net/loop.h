@@ -44,6 +44,7 @@ typedef struct loop {
     uint64_t lease_left;     /* longest that something was held under when it stopped */
     connection *connections; /* list */
     connection *dirty;       /* those with something to send */
+    connection *unsent;      /* those that send when the turn has ended */
     char chunk[CHUNK];
 } loop;
 
@@ -61,9 +62,9 @@ struct connection {
     char *pending;    /* bytes that were read and not yet used */
     size_t pending_bytes, pending_room;
     loop *in;
-    connection *next, *previous, *next_dirty;
+    connection *next, *previous, *next_dirty, *next_unsent;
     uint64_t timer_at; /* when the timer goes off; 0: it does not */
-    bool writes, dirty, closing, paused;
+    bool writes, dirty, unsent, closing, paused;
     uint8_t open_handles;
 };
 
@@ -71,6 +72,8 @@ struct connection {
 void connection_welcome(loop *in, const newcomer *who);
 /* Takes notices to sessions of this loop out of its box, and sends what came of them. */
 void loop_deliver(loop *in);
+/* What all connections have to send, after the end of the turn. */
+void loop_send(loop *in);
 /* The loop that this thread runs. */
 extern _Thread_local loop *loop_running;
 /* Goes on with what was read before; sends what came of it; sets the clock. */

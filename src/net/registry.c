@@ -5,16 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct registry {
+/* Those of one server. */
+typedef struct registers {
+    registry base; /* first: found from it */
     shard shard[SHARDS];
     uint32_t most_waiters;
-};
+} registers;
+
+static registers *registers_of(registry *r)
+{
+    return (registers *)(void *)r;
+}
 
 /* ---- what registers say ---- */
 
 /* An event that is being handled. */
 typedef struct event {
-    registry *in;
+    registers *in;
     shard *shard;
     record *of;
     session_roles *speaker; /* whose loop this is; NULL if none */
@@ -125,8 +132,9 @@ static void tidy_up(event *e)
 
 static event begin(registry *r, session_roles *speaker, uint32_t number, uint64_t now)
 {
-    baton_tas_enter(&r->shard[number].lock);
-    return (event){.in = r, .shard = &r->shard[number], .speaker = speaker, .now = now};
+    registers *in = registers_of(r);
+    baton_tas_enter(&in->shard[number].lock);
+    return (event){.in = in, .shard = &in->shard[number], .speaker = speaker, .now = now};
 }
 
 static void end(event *e)
@@ -197,6 +205,8 @@ static registry_verdict tell(event *e, session_roles *me, uint64_t hash, const c
 registry_verdict registry_tell(registry *r, session_roles *me, const char *name, size_t bytes,
                                wdme_message m, uint64_t now)
 {
+    if (r->ways != NULL)
+        return r->ways->tell(r, me, name, bytes, m, now);
     uint64_t hash = hash_of(name, bytes);
     event e = begin(r, me, shard_of(hash), now);
     registry_verdict verdict = tell(&e, me, hash, name, bytes, m);
@@ -207,6 +217,10 @@ registry_verdict registry_tell(registry *r, session_roles *me, const char *name,
 void registry_wait_over(registry *r, session_roles *me, const char *name, size_t bytes,
                         uint64_t now)
 {
+    if (r->ways != NULL) {
+        r->ways->wait_over(r, me, name, bytes, now);
+        return;
+    }
     uint64_t hash = hash_of(name, bytes);
     event e = begin(r, me, shard_of(hash), now);
     e.of = find_record(e.shard, name, bytes, hash);
@@ -244,17 +258,22 @@ static uint32_t for_all_roles(registry *r, session_roles *me, uint64_t now,
 
 uint32_t registry_lease_over(registry *r, session_roles *me, uint64_t now)
 {
+    if (r->ways != NULL)
+        return r->ways->lease_over(r, me, now);
     return for_all_roles(r, me, now, wdme_register_lease_over, true);
 }
 
 void registry_join(session_roles *me)
 {
+    me->seats = NULL;
     for (uint32_t n = 0; n < SHARDS; n++)
         me->first[n] = NOTHING;
 }
 
 uint32_t registry_leave(registry *r, session_roles *me, uint64_t now)
 {
+    if (r->ways != NULL)
+        return r->ways->leave(r, me, now);
     return for_all_roles(r, me, now, wdme_register_gone, false);
 }
 
@@ -281,6 +300,8 @@ void registry_open(registry *r, session_roles *before, uint64_t now)
 bool registry_release(registry *r, const char *name, size_t bytes, uint64_t generation,
                       uint64_t now)
 {
+    if (r->ways != NULL)
+        return r->ways->release(r, name, bytes, generation, now);
     uint64_t hash = hash_of(name, bytes);
     event e = begin(r, NULL, shard_of(hash), now);
     e.of = find_record(e.shard, name, bytes, hash);
@@ -301,6 +322,10 @@ bool registry_release(registry *r, const char *name, size_t bytes, uint64_t gene
 
 void registry_each(registry *r, void (*each)(const registry_row *row, void *context), void *context)
 {
+    if (r->ways != NULL) {
+        r->ways->each(r, each, context);
+        return;
+    }
     for (uint32_t n = 0; n < SHARDS; n++) {
         event e = begin(r, NULL, n, 0);
         for (size_t b = 0; b < e.shard->buckets; b++) {
@@ -333,6 +358,8 @@ static void count_lock(const registry_row *row, void *context)
 
 registry_counts registry_count(registry *r)
 {
+    if (r->ways != NULL)
+        return r->ways->count(r);
     registry_counts sum = {0};
     for (uint32_t n = 0; n < SHARDS; n++) {
         event e = begin(r, NULL, n, 0);
@@ -356,6 +383,8 @@ registry_counts registry_count(registry *r)
 
 uint64_t registry_locks(registry *r)
 {
+    if (r->ways != NULL)
+        return r->ways->locks(r);
     uint64_t locks = 0;
     for (uint32_t n = 0; n < SHARDS; n++) {
         event e = begin(r, NULL, n, 0);
@@ -381,7 +410,7 @@ uint64_t registry_next_generation(registry *r)
 
 registry *registry_new(uint64_t first_generation, uint32_t most_waiters)
 {
-    registry *r = aligned_alloc(BATON_CACHE_LINE, sizeof *r);
+    registers *r = aligned_alloc(BATON_CACHE_LINE, sizeof *r);
     if (r == NULL)
         return NULL;
     memset(r, 0, sizeof *r);
@@ -392,14 +421,15 @@ registry *registry_new(uint64_t first_generation, uint32_t most_waiters)
         fine = shard_start(&r->shard[n], first_generation) && fine;
     }
     if (fine)
-        return r;
-    registry_free(r);
+        return &r->base;
+    registry_free(&r->base);
     return NULL;
 }
 
 void registry_free(registry *r)
 {
+    registers *all = registers_of(r);
     for (uint32_t n = 0; n < SHARDS; n++)
-        shard_free(&r->shard[n]);
-    free(r);
+        shard_free(&all->shard[n]);
+    free(all);
 }

@@ -16,13 +16,18 @@
 
 enum { SHARDS = 16 };
 
-typedef struct registry registry;
+/* The registers of one server (registry_new), or of a cluster (src/node). */
+typedef struct registry {
+    const struct registry_ways *ways;
+} registry;
 
-/* What a register says to a session, on its way there. */
+/* What a session is to hear, on its way there. */
 typedef struct notice {
     struct notice *next;
     struct session_roles *to;
-    wdme_message message;
+    const char *push;     /* if not NULL: a push of that kind, with message.generation */
+    bool outcome;         /* of an operation: `name` is the reply to it */
+    wdme_message message; /* else: what a register says */
     size_t name_bytes;
     char name[];
 } notice;
@@ -33,6 +38,7 @@ typedef struct notice {
  */
 typedef struct session_roles {
     uint32_t first[SHARDS]; /* roles in each shard, as a list; see registry.c */
+    struct seat *seats;     /* in a cluster; see src/node */
     /* NULL: nobody is there to be told anything. */
     void (*hear)(struct session_roles *me, wdme_message m, const char *name, size_t name_bytes);
     void (*post)(struct session_roles *me, notice *n); /* to its loop, from any thread */
@@ -104,10 +110,25 @@ typedef struct registry_counts {
     durations waits; /* from LOCK to its grant */
 } registry_counts;
 
+/* ---- ways ---- */
+
+/* What the functions above do, if these are not the registers of one server. */
+typedef struct registry_ways {
+    uint32_t (*leave)(registry *r, session_roles *me, uint64_t now);
+    registry_verdict (*tell)(registry *r, session_roles *me, const char *name, size_t bytes,
+                             wdme_message m, uint64_t now);
+    void (*wait_over)(registry *r, session_roles *me, const char *name, size_t bytes, uint64_t now);
+    uint32_t (*lease_over)(registry *r, session_roles *me, uint64_t now);
+    bool (*release)(registry *r, const char *name, size_t bytes, uint64_t generation, uint64_t now);
+    void (*each)(registry *r, void (*each)(const registry_row *row, void *context), void *context);
+    registry_counts (*count)(registry *r);
+    uint64_t (*locks)(registry *r);
+} registry_ways;
+
 registry_counts registry_count(registry *r);
 /* `locks` of these, without looking at each. */
 uint64_t registry_locks(registry *r);
-/* Greater than all that were given out. */
+/* Greater than all that were given out; of one server only. */
 uint64_t registry_next_generation(registry *r);
 
 #endif

@@ -85,6 +85,10 @@ static void about_to_sleep(uv_prepare_t *before_sleep)
         loop_deliver(in);
     if (in->has_own_notices) /* what they brought brought more; others may speak in between */
         uv_async_send(&in->wake);
+    if (in->service->turn_ends != NULL) {
+        in->service->turn_ends(in->service);
+        loop_send(in);
+    }
 }
 
 static void woken(uv_async_t *wake)
@@ -147,6 +151,8 @@ static void stop_all(server *of)
 {
     atomic_store_explicit(&of->ending, true, memory_order_relaxed);
     listen_close(of->listening);
+    if (of->settings->backend->stop != NULL)
+        of->settings->backend->stop(of);
     uv_close((uv_handle_t *)&of->care, NULL);
     for (size_t i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&of->signals[i], NULL);
@@ -189,13 +195,7 @@ static void give_back_memory(server *of)
 static void look_after(uv_timer_t *timer)
 {
     server *of = timer->data;
-    hold_back_look(of);
-    uint64_t next = registry_next_generation(of->service.locks);
-    bool reserved = tokens_reserve(&of->tokens, next);
-    atomic_store_explicit(&of->service.closed, tokens_are_short(&of->tokens, next),
-                          memory_order_relaxed);
-    if (!reserved)
-        log_line(LOG_ERROR, "tokens", "why=\"cannot write %s\"", of->tokens.file);
+    of->settings->backend->look_after(of);
     give_back_memory(of);
     end_if_idle(of);
 }
@@ -261,7 +261,6 @@ const char *serve(const serve_settings *settings)
 {
     static char complaint[256];
     static server of;
-    uint64_t first;
     of = (server){
         .settings = settings,
         .loops = settings->loops,
@@ -271,21 +270,18 @@ const char *serve(const serve_settings *settings)
                     .most_name = settings->most_name,
                     .longest_lease = LONGEST_LEASE,
                     .secret = settings->secret,
-                    .remember_lease = hold_back_remember,
                     .info = pages_info,
                     .audit = audit},
     };
     log_set_level(settings->level);
     of.most_connections = get_descriptors(settings);
-    if (!tokens_open(&of.tokens, settings->state, &first, complaint))
-        return complaint;
-    of.service.locks = registry_new(first, settings->most_waiters);
     of.loop = calloc(settings->loops, sizeof(loop));
-    if (of.service.locks == NULL || of.loop == NULL)
+    if (of.loop == NULL)
         return "out of memory";
     for (uint32_t i = 0; i < of.loops; i++)
         init_loop(&of, i);
-    hold_back_begin(&of);
+    if (!settings->backend->open(&of, complaint))
+        return complaint;
     of.listening = listen_open(&of.loop[0].uv, settings->address, settings->addresses, deal_out,
                                &of, complaint);
     if (of.listening == NULL)
@@ -300,17 +296,11 @@ const char *serve(const serve_settings *settings)
     for (uint32_t i = 1; i < of.loops; i++)
         pthread_join(of.loop[i].thread, NULL);
     http_close(of.pages);
-    uint64_t lease_left = 0;
-    for (uint32_t i = 0; i < of.loops; i++)
-        if (of.loop[i].lease_left > lease_left)
-            lease_left = of.loop[i].lease_left;
     for (uint32_t i = 0; i < of.loops; i++)
         uv_loop_close(&of.loop[i].uv);
     listen_free(of.listening);
-    registry_free(of.service.locks);
+    settings->backend->close(&of);
     free(of.loop);
-    if (!tokens_close(&of.tokens, lease_left))
-        log_line(LOG_WARN, "tokens", "why=\"cannot write %s\"", of.tokens.file);
-    log_line(LOG_INFO, "ended", "sections_reserved=%" PRIu64, of.tokens.reserved);
+    log_line(LOG_INFO, "ended", "accepted=%" PRIu64, (uint64_t)of.accepted);
     return NULL;
 }

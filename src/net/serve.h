@@ -4,11 +4,31 @@
 
 #include "session.h"
 
+struct server;
+
 enum { MOST_ADDRESSES = 8, MOST_LOOPS = 64 };
 
 typedef enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } log_level;
 
+/*
+ * What stands behind the sessions. `open` makes service.locks, when the loops are there and nobody
+ * can connect yet; false, and why, if it cannot. `look_after` is called ten times a second, by the
+ * first loop; `close` when everybody is gone.
+ */
+typedef struct serve_backend {
+    bool (*open)(struct server *of, char complaint[256]);
+    void (*look_after)(struct server *of);
+    void (*stop)(
+        struct server *of); /* the first loop ends: close what is open in it; may be NULL */
+    void (*close)(struct server *of);
+} serve_backend;
+
+/* The registers of this server alone. */
+extern const serve_backend serve_alone;
+
 typedef struct serve_settings {
+    const serve_backend *backend;
+    void *context;                       /* the backend's */
     const char *address[MOST_ADDRESSES]; /* HOST:PORT, or the path of a Unix socket */
     uint32_t addresses;
     const char *http; /* HOST:PORT of /health and /metrics; NULL: none */

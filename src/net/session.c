@@ -8,13 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A command that is being carried out. */
-typedef struct order {
-    session *me;
-    const resp_command *command;
-    uint64_t now;
-} order;
-
 /* ---- what registers say ---- */
 
 static void stop_waiting(session *me)
@@ -75,13 +68,30 @@ static void count_late_answer(session *me, bool waited)
     traffic_count(&me->traffic->sent, waited && !me->waits);
 }
 
+/* A reply in protocol 2; null has another form in the third. */
+static void reply(session *me, const char *bytes, size_t count)
+{
+    static const char null[] = "$-1\r\n";
+    if (me->out.third && count == sizeof null - 1 && memcmp(bytes, null, count) == 0)
+        resp_null(&me->out);
+    else
+        resp_raw(&me->out, bytes, count);
+}
+
 void session_notice(notice *n, uint64_t now)
 {
     session *me = (session *)(void *)n->to;
     bool waited = me->waits;
-    if (n->message.kind == WDME_OK && me->lease_until != 0)
+    if (me->waits && me->lease_until != 0)
         me->lease_until = now + me->lease; /* while it waited, it had to be silent */
-    hear(n->to, n->message, n->name, n->name_bytes);
+    if (n->outcome) {
+        stop_waiting(me);
+        reply(me, n->name, n->name_bytes);
+    } else if (n->push != NULL) {
+        push(me, n->push, n->name, n->name_bytes, n->message.generation);
+    } else {
+        hear(n->to, n->message, n->name, n->name_bytes);
+    }
     count_late_answer(me, waited);
     free(n);
 }
@@ -93,8 +103,7 @@ static resp_word word(const order *o, uint32_t which)
     return o->command->word[which];
 }
 
-/* The name in the first word after the command; false, with an error, if it cannot be one. */
-static bool get_name(const order *o, resp_word *name)
+bool order_name(const order *o, resp_word *name)
 {
     *name = word(o, 1);
     if (name->bytes > 0 && name->bytes <= o->me->of->most_name)
@@ -148,7 +157,7 @@ static void tell(const order *o, resp_word name, wdme_message m)
 static void try(const order *o)
 {
     resp_word name;
-    if (get_name(o, &name) && take_refusals(o, 2))
+    if (order_name(o, &name) && take_refusals(o, 2))
         tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++o->me->request});
 }
 
@@ -157,7 +166,7 @@ static void lock(const order *o)
     session *me = o->me;
     resp_word name;
     uint64_t timeout = 0;
-    if (!get_name(o, &name))
+    if (!order_name(o, &name))
         return;
     if (o->command->words > 2 && !resp_number(word(o, 2), 0, UINT32_MAX, &timeout)) {
         resp_error(&me->out, "ERR a timeout is a number of milliseconds, 0 for no end");
@@ -177,17 +186,19 @@ static void lock(const order *o)
     tell(o, name, (wdme_message){.kind = WDME_LOCK, .request = ++me->request});
 }
 
+bool order_token(const order *o, uint32_t at, uint64_t *token)
+{
+    if (resp_number(word(o, at), 1, INT64_MAX, token))
+        return true;
+    resp_error(&o->me->out, "ERR a token is the number that TRY or LOCK gave");
+    return false;
+}
+
 static void leave(const order *o)
 {
     resp_word name;
     uint64_t token;
-    if (!get_name(o, &name))
-        return;
-    if (!resp_number(word(o, 2), 1, INT64_MAX, &token)) {
-        resp_error(&o->me->out, "ERR a token is the number that TRY or LOCK gave");
-        return;
-    }
-    if (take_refusals(o, 3))
+    if (order_name(o, &name) && order_token(o, 2, &token) && take_refusals(o, 3))
         tell(o, name, (wdme_message){.kind = WDME_EXIT, .generation = token});
 }
 
@@ -196,7 +207,7 @@ static void force(const order *o)
     session *me = o->me;
     resp_word name;
     uint64_t token;
-    if (!get_name(o, &name))
+    if (!order_name(o, &name))
         return;
     if (!resp_number(word(o, 2), 1, INT64_MAX, &token)) {
         resp_error(&me->out, "ERR a token is the number that LOCKS shows");
@@ -337,12 +348,7 @@ static void locks(const order *o)
 
 /* ---- which is which ---- */
 
-static const struct command {
-    const char *name;
-    uint32_t least, most; /* words, with the command itself */
-    bool for_strangers;   /* before AUTH, too */
-    void (*run)(const order *o);
-} commands[] = {
+static const session_command commands[] = {
     {"TRY", 2, 3, false, try},
     {"LOCK", 2, 4, false, lock},
     {"EXIT", 3, 4, false, leave},
@@ -358,18 +364,24 @@ static const struct command {
     {"COMMAND", 1, RESP_MOST_WORDS, true, nothing_to_say},
     {"CONFIG", 2, RESP_MOST_WORDS, true, nothing_to_say},
     {"SELECT", 2, 2, false, nothing_to_say},
+    {0},
 };
 
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
+static const session_command *find_command(const session_command *all, resp_word name)
+{
+    while (all->name != NULL && !resp_is(name, all->name))
+        all++;
+    return all->name != NULL ? all : NULL;
+}
 
 static void carry_out(const order *o)
 {
     resp_out *out = &o->me->out;
     resp_word name = word(o, 0);
-    for (size_t i = 0; i < COMMANDS; i++) {
-        const struct command *c = &commands[i];
-        if (!resp_is(name, c->name))
-            continue;
+    const session_command *c = find_command(commands, name);
+    if (c == NULL && o->me->of->more != NULL)
+        c = find_command(o->me->of->more, name);
+    if (c != NULL) {
         if (!o->me->trusted && !c->for_strangers)
             resp_error(out, "NOAUTH Authentication required.");
         else if (o->command->words < c->least || o->command->words > c->most)

@@ -23,7 +23,11 @@ typedef struct service {
     const char *secret; /* that AUTH must give; NULL: no AUTH */
     /* Before a lease is granted; false if it cannot be. From any loop. */
     bool (*remember_lease)(struct service *s, uint64_t lease);
-    void (*info)(struct service *s, resp_out *out);                       /* more for INFO */
+    void (*info)(struct service *s, resp_out *out); /* more for INFO */
+    const struct session_command
+        *more; /* commands besides the usual; ended by one without a name */
+    /* All that was done since the last call: must be so before anything is sent. NULL: it is. */
+    void (*turn_ends)(struct service *s);
     void (*audit)(struct service *s, const char *from, const char *what); /* a forced release */
 } service;
 
@@ -43,6 +47,25 @@ typedef struct session {
     char *waits_for;      /* name, while it waits */
     size_t waits_for_bytes;
 } session;
+
+/* A command that is being carried out. */
+typedef struct order {
+    session *me;
+    const resp_command *command;
+    uint64_t now;
+} order;
+
+typedef struct session_command {
+    const char *name;
+    uint32_t least, most; /* words, with the command itself */
+    bool for_strangers;   /* before AUTH, too */
+    void (*run)(const order *o);
+} session_command;
+
+/* The name in the first word after the command; false, with an error, if it cannot be one. */
+bool order_name(const order *o, resp_word *name);
+/* The same for the token in word `at`. */
+bool order_token(const order *o, uint32_t at, uint64_t *token);
 
 /* `post` as in registry.h. */
 void session_start(session *me, service *of, traffic *counted,
