@@ -104,7 +104,7 @@ typedef struct wme_message {
     uint64_t sn;       /* GRANTED INVOKE ACK DOINVOKE SYNC */
     uint64_t request;  /* REQUEST GRANTED */
     uint64_t entry;    /* GRANTED: stays inside so far in this epoch */
-    uint64_t executed; /* ACK SYNC STATE: operations that the sender has executed */
+    uint64_t executed; /* ACK NEWEP SYNC STATE: operations that the sender has executed */
     uint64_t stable;   /* INVOKE: operations that all have executed */
     uint64_t ballot;   /* of consensus */
     uint64_t accepted; /* PROMISE: ballot of the record, 0 for none; REFUSED: what was promised */

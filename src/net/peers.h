@@ -1,0 +1,44 @@
+/*
+ * The nodes of a cluster, as `--peers a=HOST:PORT,b=HOST:PORT,...` lists them. Nodes are numbered
+ * in the order of their ids, so the order in the list does not matter.
+ */
+#ifndef BATON_NET_PEERS_H
+#define BATON_NET_PEERS_H
+
+#include "../wme/wme.h"
+#include "proof.h"
+
+enum {
+    PEERS_MOST_ID = 32,
+    PEERS_MOST_HOST = 253, /* a name in the DNS */
+    PEERS_COMPLAINT = 256,
+};
+
+typedef struct peers_node {
+    char id[PEERS_MOST_ID + 1];
+    char host[PEERS_MOST_HOST + 1]; /* a name or an address; of IPv6 without its brackets */
+    uint16_t port;
+} peers_node;
+
+typedef struct peers {
+    uint8_t nodes;
+    uint8_t me;
+    peers_node node[WME_MOST_NODES];
+    /*
+     * Of all ids. The same on all nodes of a cluster, or they do not talk to each other. Not of the
+     * addresses: one may change while the cluster runs, and be another seen from elsewhere.
+     */
+    uint8_t digest[PROOF_BYTES];
+} peers;
+
+/*
+ * Reads a list, and which of them this node is. False, and what is wrong with it in `words`; if it
+ * is true, `words` is a warning, or empty.
+ */
+bool peers_parse(peers *p, const char *list, const char *me, char words[PEERS_COMPLAINT]);
+/* The number of the node of that id, or `nodes` if there is none. */
+uint8_t peers_find(const peers *p, const char *id, size_t bytes);
+/* Whether that can be an id: 1 to 32 of a to z, 0 to 9 and '-'. */
+bool peers_is_id(const char *id, size_t bytes);
+
+#endif

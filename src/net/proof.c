@@ -1,0 +1,73 @@
+/* Proofs of a secret, on OpenSSL's libcrypto. */
+#include "proof.h"
+
+#include <limits.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <string.h>
+#include <sys/random.h>
+
+bool proof_make(proof_secret secret, const void *text, size_t bytes, uint8_t proof[PROOF_BYTES])
+{
+    if (secret.bytes > INT_MAX)
+        return false;
+    return HMAC(EVP_sha256(), secret.at, (int)secret.bytes, text, bytes, proof, NULL) != NULL;
+}
+
+bool proof_same(const uint8_t a[PROOF_BYTES], const uint8_t b[PROOF_BYTES])
+{
+    return CRYPTO_memcmp(a, b, PROOF_BYTES) == 0;
+}
+
+bool proof_digest(const void *text, size_t bytes, uint8_t digest[PROOF_BYTES])
+{
+    return EVP_Digest(text, bytes, digest, NULL, EVP_sha256(), NULL) == 1;
+}
+
+bool proof_nonce(uint8_t nonce[PROOF_BYTES])
+{
+    return getrandom(nonce, PROOF_BYTES, 0) == PROOF_BYTES; /* so few bytes come at once */
+}
+
+void proof_to_hex(const uint8_t bytes[PROOF_BYTES], char text[PROOF_HEX + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < PROOF_BYTES; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    text[PROOF_HEX] = '\0';
+}
+
+static int value_of(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+bool proof_from_hex(resp_word text, uint8_t bytes[PROOF_BYTES])
+{
+    if (text.bytes != PROOF_HEX)
+        return false;
+    for (int i = 0; i < PROOF_BYTES; i++) {
+        int high = value_of(text.at[2 * i]);
+        int low = value_of(text.at[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        bytes[i] = (uint8_t)(high * 16 + low);
+    }
+    return true;
+}
+
+bool proof_of_client(proof_secret secret, const uint8_t nonce[PROOF_BYTES],
+                     uint8_t proof[PROOF_BYTES])
+{
+    static const char label[] = "baton client 1";
+    enum { LABEL = sizeof label - 1 };
+    uint8_t text[LABEL + PROOF_BYTES];
+    memcpy(text, label, LABEL);
+    memcpy(text + LABEL, nonce, PROOF_BYTES);
+    return proof_make(secret, text, sizeof text, proof);
+}
