@@ -22,6 +22,7 @@ int cmd_locks(int argc, char **argv);
 int cmd_release(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_node(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 
 /* "baton COMMAND: MESSAGE; see 'baton COMMAND --help'" on standard error; returns EXIT_USAGE. */

@@ -16,6 +16,7 @@ static const struct command {
     {"release", "take a lock away from its holder, by force", cmd_release},
     {"run", "run a command while holding a lock", cmd_run},
     {"serve", "serve locks over the network, in the protocol of Redis", cmd_serve},
+    {"node", "run a node of a cluster: locks and data that survive crashes", cmd_node},
     {"top", "show who holds and who waits, live", cmd_top},
 };
 

@@ -3,6 +3,7 @@
 #include "../net/listen.h"
 #include "cli.h"
 #include "places.h"
+#include "server_options.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -73,17 +74,6 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static bool parse_level(const char *name, log_level *level)
-{
-    static const char *const names[] = {"error", "warn", "info", "debug"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *level = (log_level)i;
-            return true;
-        }
-    return false;
-}
-
 static int parse_number_option(int option, serve_settings *s)
 {
     static const struct {
@@ -120,18 +110,6 @@ static int parse_number_option(int option, serve_settings *s)
             s->most_output = (size_t)number;
     }
     return EXIT_DONE;
-}
-
-/* A port alone is for this machine alone. NULL if it makes no sense. */
-static const char *parse_http(const char *given)
-{
-    static char local[32];
-    uint64_t port;
-    if (parse_number(given, 0, 65535, &port)) {
-        snprintf(local, sizeof local, "127.0.0.1:%u", (unsigned)port);
-        return local;
-    }
-    return listen_is_tcp(given) ? given : NULL;
 }
 
 static int parse_option(int option, serve_settings *s, const char **auth, char **argv)

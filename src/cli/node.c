@@ -1,0 +1,193 @@
+/* `baton node`: reads the command line, and runs a node of a cluster. */
+#include "../net/listen.h"
+#include "../node/daemon.h"
+#include "cli.h"
+#include "places.h"
+#include "server_options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void help(void)
+{
+    puts(
+        "Usage: baton node --id ID --peers ID=HOST:PORT,... --data DIR [OPTION...]\n"
+        "Runs one node of a cluster: locks that survive the crash of a minority of nodes, and for\n"
+        "each a key-value store that only its holder may change.\n"
+        "\n"
+        "      --id ID               this node; 1 to 32 of a-z, 0-9 and '-'\n"
+        "      --peers LIST          all nodes, this one too, and where they talk to each other;\n"
+        "                            the same list on all of them\n"
+        "      --data DIR            what this node must not forget; made if it is not there\n"
+        "  -c, --client ADDR         where clients connect: HOST:PORT, or the path of a Unix\n"
+        "                            socket; may be repeated (127.0.0.1:7700)\n"
+        "      --http PORT|HOST:PORT /health, and /metrics for Prometheus; no password is asked "
+        "for\n"
+        "      --ack all|owner       who hears that an operation was accepted: all nodes, or the\n"
+        "                            one whose operation it is (owner)\n"
+        "      --auth-file FILE      its first line is the secret of this cluster, for nodes and\n"
+        "                            clients; needed beyond this machine\n"
+        "      --max-bytes BYTES     that the data may take (1073741824)\n"
+        "      --check-config        say whether all this makes sense, and end\n"
+        "      --log-level LEVEL     error, warn, info or debug (info)\n"
+        "  -h, --help                this help\n"
+        "\n"
+        "Ends on SIGINT and SIGTERM.");
+}
+
+enum { ID = 256, PEERS, DATA, HTTP, ACK, AUTH, BYTES, CHECK, LEVEL };
+
+static const struct option options[] = {
+    {"id", required_argument, NULL, ID},
+    {"peers", required_argument, NULL, PEERS},
+    {"data", required_argument, NULL, DATA},
+    {"client", required_argument, NULL, 'c'},
+    {"http", required_argument, NULL, HTTP},
+    {"ack", required_argument, NULL, ACK},
+    {"auth-file", required_argument, NULL, AUTH},
+    {"max-bytes", required_argument, NULL, BYTES},
+    {"check-config", no_argument, NULL, CHECK},
+    {"log-level", required_argument, NULL, LEVEL},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* What was asked for. */
+typedef struct wish {
+    serve_settings serve;
+    node_daemon *daemon;
+    const char *id, *peers, *auth;
+    bool only_check;
+} wish;
+
+static int parse_option(int option, wish *w, char **argv)
+{
+    uint64_t number;
+    switch (option) {
+    case ID:
+        w->id = optarg;
+        return EXIT_DONE;
+    case PEERS:
+        w->peers = optarg;
+        return EXIT_DONE;
+    case DATA:
+        w->daemon->data = optarg;
+        return EXIT_DONE;
+    case 'c':
+        if (w->serve.addresses == MOST_ADDRESSES)
+            return usage_error("node", "no more than %d addresses", MOST_ADDRESSES);
+        w->serve.address[w->serve.addresses++] = optarg;
+        return EXIT_DONE;
+    case HTTP:
+        w->serve.http = parse_http(optarg);
+        return w->serve.http != NULL ? EXIT_DONE
+                                     : usage_error("node", "--http takes a port, or HOST:PORT");
+    case ACK:
+        w->daemon->ack_all = strcmp(optarg, "all") == 0;
+        return w->daemon->ack_all || strcmp(optarg, "owner") == 0
+                   ? EXIT_DONE
+                   : usage_error("node", "--ack is all or owner");
+    case AUTH:
+        w->auth = optarg;
+        return EXIT_DONE;
+    case BYTES:
+        if (!parse_number(optarg, 1 << 20, 1ULL << 42, &number))
+            return usage_error("node", "--max-bytes takes a whole number from 1048576");
+        w->daemon->most_bytes = (size_t)number;
+        return EXIT_DONE;
+    case CHECK:
+        w->only_check = true;
+        return EXIT_DONE;
+    case LEVEL:
+        return parse_level(optarg, &w->serve.level)
+                   ? EXIT_DONE
+                   : usage_error("node", "--log-level is error, warn, info or debug");
+    default:
+        return option_error("node", option == ':' ? "wants a value" : "is no option", argv);
+    }
+}
+
+static bool is_local(const wish *w)
+{
+    char address[PEERS_MOST_HOST + 16];
+    const peers *all = &w->daemon->peers;
+    for (uint32_t i = 0; i < w->serve.addresses; i++)
+        if (!listen_is_local(w->serve.address[i]))
+            return false;
+    for (uint8_t i = 0; i < all->nodes; i++) {
+        const char *form = strchr(all->node[i].host, ':') != NULL ? "[%s]:%u" : "%s:%u";
+        snprintf(address, sizeof address, form, all->node[i].host, all->node[i].port);
+        if (!listen_is_local(address))
+            return false;
+    }
+    return w->serve.http == NULL || listen_is_local(w->serve.http);
+}
+
+/* EXIT_DONE if all that was asked for makes sense together. */
+static int check(wish *w)
+{
+    char words[PEERS_COMPLAINT];
+    if (w->id == NULL || w->peers == NULL || w->daemon->data == NULL)
+        return usage_error("node", "--id, --peers and --data are needed");
+    if (!peers_parse(&w->daemon->peers, w->peers, w->id, words))
+        return usage_error("node", "%s", words);
+    if (words[0] != '\0')
+        fprintf(stderr, "baton node: %s\n", words);
+    if (w->serve.addresses == 0)
+        w->serve.address[w->serve.addresses++] = "127.0.0.1:7700";
+    if (w->auth == NULL && !is_local(w))
+        return usage_error("node", "an address beyond this machine needs --auth-file");
+    return EXIT_DONE;
+}
+
+static int run(wish *w)
+{
+    char *secret = NULL;
+    if (w->auth != NULL && (secret = read_password("node", w->auth)) == NULL)
+        return EXIT_FAILED;
+    if (w->only_check) {
+        puts("fine");
+        free(secret);
+        return EXIT_DONE;
+    }
+    w->serve.secret = secret;
+    w->daemon->secret = (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
+    const char *trouble = serve(&w->serve);
+    free(secret);
+    if (trouble == NULL)
+        return EXIT_DONE;
+    fprintf(stderr, "baton node: %s\n", trouble);
+    return EXIT_FAILED;
+}
+
+int cmd_node(int argc, char **argv)
+{
+    static node_daemon daemon = {.most_bytes = 1 << 30};
+    wish w = {
+        .daemon = &daemon,
+        .serve = {.backend = &serve_node,
+                  .context = &daemon,
+                  .loops = 1,
+                  .most_connections = 10000,
+                  .most_waiters = 10000,
+                  .most_name = STORE_MOST_NAME,
+                  .most_output = 1 << 20,
+                  .level = LOG_INFO},
+    };
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":c:h", options, NULL)) != -1;) {
+        if (option == 'h') {
+            help();
+            return finish_output("node");
+        }
+        int error = parse_option(option, &w, argv);
+        if (error != EXIT_DONE)
+            return error;
+    }
+    if (optind < argc)
+        return usage_error("node", "unexpected '%s'", argv[optind]);
+    int error = check(&w);
+    return error != EXIT_DONE ? error : run(&w);
+}

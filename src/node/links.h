@@ -1,0 +1,26 @@
+/*
+ * Connections between nodes, on libuv. Each node dials every other one and speaks over the
+ * connection it has made; what it hears comes over the one that the other has made. Who cannot be
+ * reached is dialed again and again; what was to be sent to it meanwhile is lost, as the protocol
+ * allows. Nothing is believed before peer_auth says who the other is.
+ */
+#ifndef BATON_NODE_LINKS_H
+#define BATON_NODE_LINKS_H
+
+#include "../net/peer_auth.h"
+#include "node.h"
+
+#include <uv.h>
+
+typedef struct links links;
+
+/* Listens at this node's own address, and begins to dial. NULL, and why, if it cannot listen. */
+links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, proof_secret secret,
+                  char complaint[256]);
+/* Sends what the node has for its peers; to be called when the turn has ended. */
+void links_send(links *l);
+/* Closes all; the loop must run once more before links_free. */
+void links_close(links *l);
+void links_free(links *l);
+
+#endif

@@ -1,0 +1,195 @@
+/* A node: messages, time, and the end of a turn. */
+#include "node.h"
+#include "../wme/out.h"
+#include "place.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool node_start(cluster_node *n, uint8_t me, uint8_t nodes, bool ack_all, store *s, bool first_run,
+                uint64_t chance, uint64_t now)
+{
+    memset(n, 0, sizeof *n);
+    n->registry.ways = &node_ways;
+    n->wme = (wme_node){.me = me, .nodes = nodes, .ack_all = ack_all};
+    n->store = s;
+    n->first_run = first_run;
+    n->most_waiters = 10000;
+    n->chance = chance;
+    n->now = now;
+    n->buckets = 256;
+    n->bucket = calloc(n->buckets, sizeof(site *));
+    for (uint8_t i = 0; i < nodes; i++)
+        n->to_peer[i].most = NODE_MOST_PEER_OUTPUT;
+    detector_settings settings = {NODE_BEAT, NODE_FIRST_TIMEOUT, NODE_MOST_TIMEOUT};
+    detector_start(&n->detector, me, nodes, settings, now);
+    return n->bucket != NULL;
+}
+
+void node_end(cluster_node *n)
+{
+    for (size_t b = 0; b < n->buckets; b++)
+        for (site *p = n->bucket[b], *next; p != NULL; p = next) {
+            next = p->next;
+            place_free(n, p);
+        }
+    free(n->bucket);
+    for (uint8_t i = 0; i < n->wme.nodes; i++)
+        resp_free(&n->to_peer[i]);
+    for (uint32_t i = 0; i < WME_MOST_ACTIONS; i++)
+        resp_free(&n->results[i]);
+}
+
+/* ---- for every lock ---- */
+
+static void for_all(cluster_node *n, void (*what)(cluster_node *n, site *p))
+{
+    for (size_t b = 0; b < n->buckets; b++)
+        for (site *p = n->bucket[b]; p != NULL; p = p->next)
+            what(n, p);
+}
+
+static void hear_suspicion(cluster_node *n, site *p)
+{
+    replica_suspicion(&p->replica, &n->wme, &n->out);
+    place_carry_out(n, p);
+}
+
+static void tick(cluster_node *n, site *p)
+{
+    replica_tick(&p->replica, &n->wme, &n->out);
+    place_carry_out(n, p);
+    seats_time(n, p);
+}
+
+static void suspicion_changed(cluster_node *n)
+{
+    n->wme.suspected = n->detector.suspected;
+    for_all(n, hear_suspicion);
+}
+
+/* ---- messages ---- */
+
+/* The resource that comes along must be one, and what it says of itself true. */
+static bool check_snapshot(cluster_node *n, wme_message *m, const peer_snapshot *snapshot)
+{
+    uint64_t executed;
+    byte_string bytes = {snapshot->at, snapshot->bytes};
+    if (!m->snapshot)
+        return true;
+    if (store_check_snapshot(bytes, &executed, m->answered) == NULL && executed == m->executed)
+        return true;
+    n->wme.refused[WME_MALFORMED]++;
+    return false;
+}
+
+void node_receive(cluster_node *n, uint8_t from, const peer_said *said, uint64_t now)
+{
+    n->now = now;
+    if (detector_heard(&n->detector, from, now))
+        suspicion_changed(n);
+    if (said->verb != PEER_MESSAGE)
+        return;
+    n->counts.received++;
+    wme_message m = said->message;
+    site *p = place_get(n, said->words.at, said->words.bytes);
+    if (p == NULL || !check_snapshot(n, &m, &said->snapshot))
+        return;
+    n->snapshot = &said->snapshot;
+    replica_receive(&p->replica, &n->wme, from, &m, &n->out);
+    place_carry_out(n, p);
+    n->snapshot = NULL;
+}
+
+void node_reached(cluster_node *n, uint8_t peer, bool reached)
+{
+    n->reached[peer] = reached;
+    resp_free(&n->to_peer[peer]);
+    n->to_peer[peer] = (resp_out){.most = NODE_MOST_PEER_OUTPUT};
+    if (reached)
+        for_all(n, tick); /* to find out who has missed something */
+}
+
+/* ---- time ---- */
+
+/* Something is going on that a lost message could stop. */
+static bool is_busy(const site *p)
+{
+    const wme_stub *s = &p->replica.stub;
+    return s->blocked || s->state == WME_REQUESTING || s->executed < s->now.ops || p->seats != NULL;
+}
+
+static void tick_if_busy(cluster_node *n, site *p)
+{
+    if (is_busy(p))
+        tick(n, p);
+}
+
+/* The others in turn, a few each time. */
+static void sweep(cluster_node *n)
+{
+    enum { BUCKETS_AT_ONCE = 16 };
+    for (uint32_t i = 0; i < BUCKETS_AT_ONCE; i++) {
+        n->next_sweep = (n->next_sweep + 1) & (n->buckets - 1);
+        for (site *p = n->bucket[n->next_sweep]; p != NULL; p = p->next)
+            if (!is_busy(p))
+                tick(n, p);
+    }
+}
+
+void node_tick(cluster_node *n, uint64_t now)
+{
+    n->now = now;
+    detector_news news = detector_time(&n->detector, now);
+    if (news.changed)
+        suspicion_changed(n);
+    for (uint8_t i = 0; i < n->wme.nodes && news.beat; i++)
+        if (n->reached[i])
+            peer_say_heartbeat(&n->to_peer[i]);
+    for_all(n, tick_if_busy);
+    sweep(n);
+}
+
+bool node_turn_ends(cluster_node *n)
+{
+    n->counts.turns++;
+    return store_commit(n->store);
+}
+
+/* ---- for those who look ---- */
+
+bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out)
+{
+    site *p = place_get(n, (const char *)name.at, name.bytes);
+    resp_out value = {0};
+    if (p == NULL || !store_read(n->store, &p->kept, key, &value)) {
+        resp_free(&value);
+        return false;
+    }
+    const wme_record *now = &p->replica.stub.now;
+    resp_array(out, 4);
+    if (value.bytes == 5 && memcmp(value.at, "$-1\r\n", 5) == 0)
+        resp_null(out);
+    else
+        resp_raw(out, value.at, value.bytes);
+    resp_integer(out, (int64_t)now->epoch);
+    resp_integer(out, (int64_t)now->sn);
+    resp_integer(out, (int64_t)p->kept.executed);
+    resp_free(&value);
+    return true;
+}
+
+void node_report(const cluster_node *n, resp_out *out)
+{
+    char line[256];
+    int length =
+        snprintf(line, sizeof line,
+                 "node:%u\r\nnodes:%u\r\nsuspected:%u\r\nlocks:%zu\r\noperations:%" PRIu64
+                 "\r\nejected:%" PRIu64 "\r\nmessages_sent:%" PRIu64
+                 "\r\nmessages_received:%" PRIu64 "\r\nmessages_dropped:%" PRIu64 "\r\n",
+                 n->wme.me, n->wme.nodes, n->wme.suspected, n->places, n->counts.operations,
+                 n->counts.ejected, n->counts.sent, n->counts.received, n->counts.dropped);
+    resp_raw(out, line, (size_t)length);
+}

@@ -1,0 +1,214 @@
+/* Locks of a node: found, loaded from the disk, and what their replicas want done. */
+#include "place.h"
+#include "../wme/out.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a: the same on every node, since the first owner of a lock depends on it. */
+static uint64_t hash_name(const char *name, size_t bytes)
+{
+    uint64_t hash = 0xcbf29ce484222325ULL;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3ULL;
+    return hash ^ hash >> 32;
+}
+
+static bool is_called(const site *p, uint64_t hash, const char *name, size_t bytes)
+{
+    return p->hash == hash && p->name_bytes == bytes && memcmp(p->name, name, bytes) == 0;
+}
+
+static site *find(const cluster_node *n, uint64_t hash, const char *name, size_t bytes)
+{
+    site *p = n->bucket[hash & (n->buckets - 1)];
+    while (p != NULL && !is_called(p, hash, name, bytes))
+        p = p->next;
+    return p;
+}
+
+site *place_find(const cluster_node *n, const char *name, size_t bytes)
+{
+    return find(n, hash_name(name, bytes), name, bytes);
+}
+
+static void grow(cluster_node *n)
+{
+    size_t buckets = n->buckets * 2;
+    site **bucket = calloc(buckets, sizeof(site *));
+    if (bucket == NULL)
+        return; /* longer chains, then */
+    for (size_t i = 0; i < n->buckets; i++)
+        for (site *p = n->bucket[i], *next; p != NULL; p = next) {
+            next = p->next;
+            p->next = bucket[p->hash & (buckets - 1)];
+            bucket[p->hash & (buckets - 1)] = p;
+        }
+    free(n->bucket);
+    n->bucket = bucket;
+    n->buckets = buckets;
+}
+
+/* As it was on the disk; or if there is nothing, as it is before anybody has used it. */
+static bool begin(cluster_node *n, site *p)
+{
+    uint8_t first_owner = (uint8_t)(p->hash % n->wme.nodes);
+    replica_durable durable;
+    byte_string name = {(const uint8_t *)p->name, p->name_bytes};
+    store_found found = store_load(n->store, name, &p->kept, &durable);
+    if (found == STORE_FAILED)
+        return false;
+    n->chance += p->hash | 1;
+    if (found == STORE_UNKNOWN && n->first_run) {
+        replica_start(&p->replica, &n->wme, first_owner, n->chance);
+        return true;
+    }
+    if (found == STORE_UNKNOWN)
+        replica_unsaved(&durable, &n->wme, first_owner);
+    replica_restart(&p->replica, &n->wme, &durable, p->kept.executed, n->chance, &n->out);
+    replica_durable_end(&durable);
+    place_carry_out(n, p);
+    return true;
+}
+
+site *place_get(cluster_node *n, const char *name, size_t bytes)
+{
+    uint64_t hash = hash_name(name, bytes);
+    site *p = find(n, hash, name, bytes);
+    if (p != NULL)
+        return p;
+    p = calloc(1, sizeof *p + bytes);
+    if (p == NULL)
+        return NULL;
+    p->hash = hash;
+    p->name_bytes = bytes;
+    memcpy(p->name, name, bytes);
+    if (n->places >= n->buckets)
+        grow(n);
+    p->next = n->bucket[hash & (n->buckets - 1)];
+    n->bucket[hash & (n->buckets - 1)] = p;
+    n->places++;
+    if (begin(n, p)) {
+        replica_suspicion(&p->replica, &n->wme, &n->out);
+        place_carry_out(n, p);
+        return p;
+    }
+    n->bucket[hash & (n->buckets - 1)] = p->next;
+    n->places--;
+    free(p);
+    return NULL;
+}
+
+void place_free(cluster_node *n, site *p)
+{
+    while (p->seats != NULL) {
+        seat *s = p->seats;
+        p->seats = s->next;
+        free(s);
+    }
+    replica_end(&p->replica);
+    n->places--;
+    free(p);
+}
+
+/* ---- what a step wants done ---- */
+
+/* The resource, and then the disk. What fails here fails for good: node_turn_ends says so. */
+static void change(cluster_node *n, site *p)
+{
+    bool persists = false;
+    for (uint32_t i = 0; i < n->out.count; i++) {
+        const wme_action *a = &n->out.actions[i];
+        persists |= a->verb == WME_PERSIST;
+        if (a->verb == WME_EXECUTE) {
+            n->counts.operations++;
+            n->results[i].bytes = 0;
+            store_execute(n->store, &p->kept, a->op, a->number, &n->results[i]);
+        } else if (a->verb == WME_INSTALL && n->snapshot != NULL) {
+            byte_string bytes = {n->snapshot->at, n->snapshot->bytes};
+            store_install(n->store, &p->kept, bytes);
+        }
+    }
+    if (!persists)
+        return;
+    replica_durable durable = {0};
+    replica_save(&p->replica, &durable);
+    store_save(n->store, &p->kept, &durable);
+    replica_durable_end(&durable);
+}
+
+/* What cannot be sent is lost, as any message may be. */
+static void send_message(cluster_node *n, site *p, wme_action *a)
+{
+    resp_word name = {p->name, p->name_bytes};
+    store_snapshot taken = {0};
+    peer_snapshot snapshot = {0};
+    if (a->message.kind == WME_STATE && a->message.snapshot) {
+        if (!store_take_snapshot(n->store, &p->kept, &taken))
+            return;
+        snapshot = (peer_snapshot){taken.at, taken.bytes};
+        a->message.resource = &snapshot;
+        memcpy(a->message.answered, p->kept.answered, sizeof a->message.answered);
+    }
+    for (uint8_t to = 0; to < n->wme.nodes; to++) {
+        if ((a->to & wme_bit(to)) == 0)
+            continue;
+        if (n->reached[to] && peer_say(&n->to_peer[to], n->wme.nodes, name, &a->message) == NULL)
+            n->counts.sent++;
+        else
+            n->counts.dropped++;
+    }
+    free(taken.at);
+}
+
+static void show(cluster_node *n, site *p, wme_action *a, const resp_out *result)
+{
+    seat *s = (seat *)(void *)a->user;
+    resp_out recalled = {0};
+    switch (a->verb) {
+    case WME_SEND:
+        send_message(n, p, a);
+        break;
+    case WME_EXECUTE:
+        if (s != NULL)
+            seat_outcome(n, s, result);
+        break;
+    case WME_RECALL:
+        store_recall(n->store, &p->kept, a->op, &recalled);
+        seat_outcome(n, s, &recalled);
+        resp_free(&recalled);
+        break;
+    case WME_CRIT:
+    case WME_EJECTED:
+        seat_told(n, s, a);
+        break;
+    case WME_SUSPENDED:
+    case WME_RESUMED:
+        seats_push(p, a->verb == WME_SUSPENDED ? "suspended" : "resumed");
+        break;
+    default: /* within the replica, or done already; nobody hears WME_REM: who exits is gone */
+        break;
+    }
+}
+
+/*
+ * What is told may lead to another step, of this lock too: so the list is taken away first. Who was
+ * only to hear that the lock is free leaves afterwards, one after the other.
+ */
+void place_carry_out(cluster_node *n, site *p)
+{
+    wme_out done;
+    resp_out results[WME_MOST_ACTIONS];
+    change(n, p);
+    done.count = n->out.count;
+    memcpy(done.actions, n->out.actions, done.count * sizeof done.actions[0]);
+    memcpy(results, n->results, done.count * sizeof results[0]);
+    memset(n->results, 0, done.count * sizeof results[0]);
+    n->out.count = 0;
+    for (uint32_t i = 0; i < done.count; i++)
+        show(n, p, &done.actions[i], &results[i]);
+    for (uint32_t i = 0; i < done.count; i++)
+        resp_free(&results[i]);
+    wme_out_clear(&done);
+    seats_dismiss(n);
+}

@@ -1,0 +1,60 @@
+/* Locks as a node has them, and the seats of its sessions there; shared by the files of this room. */
+#ifndef BATON_NODE_PLACE_H
+#define BATON_NODE_PLACE_H
+
+#include "node.h"
+
+typedef enum seat_state {
+    SEAT_LOCKS,   /* waits, as long as it takes */
+    SEAT_TRIES,   /* waits for a moment */
+    SEAT_WATCHES, /* has failed, and is to be told when the lock is free */
+    SEAT_INSIDE,
+    SEAT_ISSUES,
+} seat_state;
+
+/* A session's place in a lock; belongs to the node. */
+typedef struct seat {
+    wme_user user; /* first: found from it */
+    session_roles *who;
+    site *of;
+    seat_state state;
+    uint32_t request;
+    uint64_t asked_at, since;
+    struct seat *next_of_session;
+    struct seat *next_dismissed;
+    struct seat *next, *previous; /* of the lock */
+} seat;
+
+/* A lock. */
+struct site {
+    site *next; /* in its bucket */
+    replica replica;
+    store_lock kept;
+    seat *seats;
+    uint32_t waiters;
+    uint64_t last_token; /* largest that is known here */
+    uint64_t hash;
+    size_t name_bytes;
+    char name[];
+};
+
+/* NULL if the store or the memory fails; else found, or loaded, or new. */
+site *place_get(cluster_node *n, const char *name, size_t bytes);
+site *place_find(const cluster_node *n, const char *name, size_t bytes);
+void place_free(cluster_node *n, site *p);
+
+/* Does what the last step at this lock wants done. */
+void place_carry_out(cluster_node *n, site *p);
+
+/* ---- seats.c ---- */
+void seat_told(cluster_node *n, seat *s, const wme_action *a);
+void seat_outcome(cluster_node *n, seat *s, const resp_out *result);
+/* Those who watched, and have heard. */
+void seats_dismiss(cluster_node *n);
+/* To all sessions that have to do with this lock. */
+void seats_push(const site *p, const char *what);
+/* Those who tried, and had to wait for too long. */
+void seats_time(cluster_node *n, site *p);
+extern const registry_ways node_ways;
+
+#endif

@@ -1,0 +1,424 @@
+/*
+ * Sessions in a cluster: each has a seat in every lock that it holds, waits for, or has failed to get.
+ * A TRY that needs the token from elsewhere waits for a moment; if that is not enough it fails, and
+ * its seat stays in the queue, so that the session can be told when the lock is free.
+ */
+#include "place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what sessions hear ---- */
+
+static void post(session_roles *to, const notice *what, const void *text, size_t bytes)
+{
+    if (to->post == NULL)
+        return;
+    notice *n = malloc(sizeof *n + bytes);
+    if (n == NULL)
+        abort(); /* a grant that is not heard of would block the lock until its lease is over */
+    memcpy(n, what, sizeof *n);
+    n->to = to;
+    n->name_bytes = bytes;
+    if (bytes > 0)
+        memcpy(n->name, text, bytes);
+    to->post(to, n);
+}
+
+static void hear(cluster_node *n, const seat *s, wdme_kind kind, uint64_t generation)
+{
+    wdme_message m = {.kind = kind, .request = s->request, .generation = generation};
+    if (s->who == n->speaker)
+        s->who->hear(s->who, m, s->of->name, s->of->name_bytes);
+    else
+        post(s->who, &(notice){.message = m}, s->of->name, s->of->name_bytes);
+}
+
+void seats_push(const site *p, const char *what)
+{
+    for (const seat *s = p->seats; s != NULL; s = s->next)
+        post(s->who, &(notice){.push = what, .message.generation = s->user.token}, p->name,
+             p->name_bytes);
+}
+
+/* ---- seats ---- */
+
+static seat *find_seat(const session_roles *who, const site *of)
+{
+    seat *s = who->seats;
+    while (s != NULL && s->of != of)
+        s = s->next_of_session;
+    return s;
+}
+
+static seat *add_seat(cluster_node *n, session_roles *who, site *of, uint32_t request)
+{
+    seat *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    *s = (seat){.who = who, .of = of, .request = request, .asked_at = n->now};
+    s->next_of_session = who->seats;
+    who->seats = s;
+    s->next = of->seats;
+    if (s->next != NULL)
+        s->next->previous = s;
+    of->seats = s;
+    return s;
+}
+
+static void drop_seat(seat *s)
+{
+    seat **link = &s->who->seats;
+    while (*link != s)
+        link = &(*link)->next_of_session;
+    *link = s->next_of_session;
+    *(s->previous != NULL ? &s->previous->next : &s->of->seats) = s->next;
+    if (s->next != NULL)
+        s->next->previous = s->previous;
+    free(s);
+}
+
+static uint64_t lapse(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+/* The session has nothing to do with the lock any more. */
+static void leave(cluster_node *n, seat *s)
+{
+    site *p = s->of;
+    if (s->state == SEAT_LOCKS)
+        p->waiters--;
+    else if (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES)
+        durations_add(&n->counts.holds, lapse(s->since, n->now));
+    replica_leave(&p->replica, &n->wme, &s->user, &n->out);
+    drop_seat(s);
+    place_carry_out(n, p);
+}
+
+/* ---- what the replica says ---- */
+
+static void enter(cluster_node *n, seat *s, uint64_t token)
+{
+    if (s->state == SEAT_LOCKS) {
+        s->of->waiters--;
+        durations_add(&n->counts.waits, lapse(s->asked_at, n->now));
+    }
+    s->state = SEAT_INSIDE;
+    s->since = n->now;
+    n->counts.sections++;
+    hear(n, s, WDME_OK, token);
+}
+
+static void eject(cluster_node *n, seat *s)
+{
+    static const char words[] = "-EJECTED the cluster took the lock away; the operation was "
+                                "executed nowhere\r\n";
+    site *p = s->of;
+    n->counts.ejected++;
+    if (s->state == SEAT_ISSUES)
+        post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
+    post(s->who, &(notice){.push = "ejected", .message.generation = s->user.token}, p->name,
+         p->name_bytes);
+    durations_add(&n->counts.holds, lapse(s->since, n->now));
+    drop_seat(s);
+}
+
+void seat_told(cluster_node *n, seat *s, const wme_action *a)
+{
+    if (a->verb == WME_EJECTED) {
+        eject(n, s);
+        return;
+    }
+    if (a->token > s->of->last_token)
+        s->of->last_token = a->token;
+    if (s->state != SEAT_WATCHES) {
+        enter(n, s, a->token);
+        return;
+    }
+    n->counts.resets++; /* it was free: who has failed may try again */
+    hear(n, s, WDME_RESET, a->token);
+    s->next_dismissed = n->dismissed;
+    n->dismissed = s;
+}
+
+void seats_dismiss(cluster_node *n)
+{
+    if (n->dismisses)
+        return;
+    n->dismisses = true;
+    while (n->dismissed != NULL) {
+        seat *s = n->dismissed;
+        n->dismissed = s->next_dismissed;
+        leave(n, s);
+    }
+    n->dismisses = false;
+}
+
+void seat_outcome(cluster_node *n, seat *s, const resp_out *result)
+{
+    (void)n;
+    s->state = SEAT_INSIDE;
+    post(s->who, &(notice){.outcome = true}, result->at, result->bytes);
+}
+
+/* ---- what sessions say ---- */
+
+/* The largest token that may be in use, as far as is known here. */
+static uint64_t generation_now(const site *p)
+{
+    const wme_record *now = &p->replica.stub.now;
+    uint64_t token = now->epoch << WME_ENTRY_BITS | now->entry;
+    return token > p->last_token ? token : p->last_token;
+}
+
+static void fail(cluster_node *n, seat *s)
+{
+    n->counts.failed++;
+    s->state = SEAT_WATCHES;
+    hear(n, s, WDME_FAIL, generation_now(s->of));
+}
+
+static void try(cluster_node *n, seat *s)
+{
+    site *p = s->of;
+    bool taken_here = p->replica.stub.inside != NULL || p->replica.stub.first != NULL;
+    s->state = SEAT_TRIES;
+    replica_try(&p->replica, &n->wme, &s->user, &n->out);
+    session_roles *who = s->who;
+    place_carry_out(n, p);
+    s = find_seat(who, p); /* it may have come and gone */
+    if (s != NULL && s->state == SEAT_TRIES && taken_here)
+        fail(n, s);
+}
+
+void seats_time(cluster_node *n, site *p)
+{
+    for (seat *s = p->seats, *next; s != NULL; s = next) {
+        next = s->next;
+        if (s->state == SEAT_TRIES && n->now >= s->asked_at + NODE_TRY_PATIENCE)
+            fail(n, s);
+    }
+}
+
+/* A session that has failed before asks again: its seat is in the queue already. */
+static registry_verdict ask_again(cluster_node *n, seat *s, wdme_message m)
+{
+    if (s->state != SEAT_WATCHES)
+        return REGISTRY_TWICE;
+    s->request = m.request;
+    if (m.kind == WDME_TRY) {
+        n->counts.failed++;
+        hear(n, s, WDME_FAIL, generation_now(s->of));
+    } else {
+        s->state = SEAT_LOCKS;
+        s->asked_at = n->now;
+        s->of->waiters++;
+    }
+    return REGISTRY_DONE;
+}
+
+static registry_verdict ask(cluster_node *n, session_roles *me, site *p, wdme_message m)
+{
+    seat *s = find_seat(me, p);
+    n->counts.tries += m.kind == WDME_TRY;
+    if (s != NULL)
+        return ask_again(n, s, m);
+    if (m.kind == WDME_LOCK && p->waiters >= n->most_waiters)
+        return REGISTRY_CROWD;
+    s = add_seat(n, me, p, m.request);
+    if (s == NULL)
+        return REGISTRY_NO_ROOM;
+    if (m.kind == WDME_TRY) {
+        try(n, s);
+        return REGISTRY_DONE;
+    }
+    s->state = SEAT_LOCKS;
+    p->waiters++;
+    replica_try(&p->replica, &n->wme, &s->user, &n->out);
+    place_carry_out(n, p);
+    return REGISTRY_DONE;
+}
+
+static bool is_inside(const seat *s)
+{
+    return s != NULL && (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES);
+}
+
+static void exit_section(cluster_node *n, session_roles *me, site *p, uint64_t token)
+{
+    seat *s = find_seat(me, p);
+    wdme_message m = {.kind = WDME_EXIT_DONE, .generation = token};
+    if (!is_inside(s) || s->user.token != token) {
+        n->counts.stale++;
+        m.kind = WDME_STALE;
+    } else {
+        leave(n, s);
+    }
+    me->hear(me, m, p->name, p->name_bytes);
+}
+
+static cluster_node *node_of(registry *r)
+{
+    return (cluster_node *)(void *)r;
+}
+
+static registry_verdict node_tell(registry *r, session_roles *me, const char *name, size_t bytes,
+                                  wdme_message m, uint64_t now)
+{
+    cluster_node *n = node_of(r);
+    n->now = now;
+    site *p = bytes <= STORE_MOST_NAME ? place_get(n, name, bytes) : NULL;
+    if (p == NULL)
+        return REGISTRY_NO_ROOM;
+    n->speaker = me;
+    registry_verdict verdict = REGISTRY_DONE;
+    if (m.kind == WDME_EXIT)
+        exit_section(n, me, p, m.generation);
+    else
+        verdict = ask(n, me, p, m);
+    n->speaker = NULL;
+    return verdict;
+}
+
+const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
+                       const op *o)
+{
+    site *p = place_find(n, (const char *)name.at, name.bytes);
+    seat *s = p != NULL ? find_seat(me, p) : NULL;
+    if (!is_inside(s) || s->user.token != token)
+        return "STALE the section with this token is over, or was never yours";
+    wme_op *issued = op_encode(o);
+    if (issued == NULL)
+        return "OOM the node is out of memory";
+    s->state = SEAT_ISSUES;
+    wme_refusal why = replica_issue(&p->replica, &n->wme, &s->user, issued, &n->out);
+    wme_op_drop(issued);
+    if (why != WME_FINE) {
+        s->state = SEAT_INSIDE;
+        return why == WME_OVERSIZED ? "ERR the operation is too large"
+                                    : "ERR this section has an operation under way";
+    }
+    place_carry_out(n, p);
+    return NULL;
+}
+
+static void node_wait_over(registry *r, session_roles *me, const char *name, size_t bytes,
+                           uint64_t now)
+{
+    cluster_node *n = node_of(r);
+    site *p = place_find(n, name, bytes);
+    seat *s = p != NULL ? find_seat(me, p) : NULL;
+    n->now = now;
+    if (s == NULL || s->state != SEAT_LOCKS)
+        return;
+    n->counts.timeouts++;
+    me->hear(me, (wdme_message){.kind = WDME_TIMEOUT, .request = s->request}, name, bytes);
+    leave(n, s);
+}
+
+/* ---- the end of a lease, of a session, of a section by force ---- */
+
+static uint32_t node_lease_over(registry *r, session_roles *me, uint64_t now)
+{
+    cluster_node *n = node_of(r);
+    uint32_t held = 0;
+    n->now = now;
+    for (seat *s = me->seats, *next; s != NULL; s = next) {
+        next = s->next_of_session;
+        if (!is_inside(s))
+            continue;
+        held++;
+        n->counts.lost++;
+        hear(n, s, WDME_LOST, s->user.token);
+        leave(n, s);
+    }
+    return held;
+}
+
+static uint32_t node_leave(registry *r, session_roles *me, uint64_t now)
+{
+    cluster_node *n = node_of(r);
+    uint32_t held = 0;
+    n->now = now;
+    while (me->seats != NULL) {
+        held += is_inside(me->seats);
+        leave(n, me->seats);
+    }
+    return held;
+}
+
+static bool node_release(registry *r, const char *name, size_t bytes, uint64_t generation,
+                         uint64_t now)
+{
+    cluster_node *n = node_of(r);
+    site *p = place_find(n, name, bytes);
+    n->now = now;
+    for (seat *s = p != NULL ? p->seats : NULL; s != NULL; s = s->next)
+        if (is_inside(s) && s->user.token == generation) {
+            n->counts.lost++;
+            hear(n, s, WDME_LOST, generation);
+            leave(n, s);
+            return true;
+        }
+    return false;
+}
+
+/* ---- for those who look ---- */
+
+static void node_each(registry *r, void (*each)(const registry_row *row, void *context),
+                      void *context)
+{
+    cluster_node *n = node_of(r);
+    for (size_t b = 0; b < n->buckets; b++)
+        for (const site *p = n->bucket[b]; p != NULL; p = p->next)
+            for (const seat *s = p->seats; s != NULL; s = s->next)
+                if (is_inside(s))
+                    each(&(registry_row){p->name, p->name_bytes, s->user.token, s->since, s->who,
+                                         p->waiters},
+                         context);
+}
+
+static void count_lock(const registry_row *row, void *context)
+{
+    registry_counts *sum = context;
+    sum->held++;
+    sum->waiting += row->waiters;
+    if (row->waiters > sum->longest_queue)
+        sum->longest_queue = row->waiters;
+}
+
+static registry_counts node_count(registry *r)
+{
+    const node_counts *c = &node_of(r)->counts;
+    registry_counts sum = {
+        .locks = node_of(r)->places,
+        .sections = c->sections,
+        .tries = c->tries,
+        .failed = c->failed,
+        .resets = c->resets,
+        .lost = c->lost + c->ejected,
+        .stale = c->stale,
+        .timeouts = c->timeouts,
+        .holds = c->holds,
+        .waits = c->waits,
+    };
+    node_each(r, count_lock, &sum);
+    return sum;
+}
+
+static uint64_t node_locks(registry *r)
+{
+    return node_of(r)->places;
+}
+
+const registry_ways node_ways = {
+    .leave = node_leave,
+    .tell = node_tell,
+    .wait_over = node_wait_over,
+    .lease_over = node_lease_over,
+    .release = node_release,
+    .each = node_each,
+    .count = node_count,
+    .locks = node_locks,
+};
