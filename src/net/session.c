@@ -14,6 +14,7 @@ static void stop_waiting(session *me)
 {
     free(me->waits_for);
     me->waits_for = NULL;
+    me->waits_for_bytes = 0;
     me->waits = false;
 }
 
@@ -42,6 +43,7 @@ static void hear(session_roles *roles, wdme_message m, const char *name, size_t 
         resp_null(&me->out);
         break;
     case WDME_FAIL:
+        stop_waiting(me);
         resp_integer(&me->out, -(int64_t)m.generation);
         break;
     case WDME_EXIT_DONE:
@@ -139,6 +141,10 @@ static void tell(const order *o, resp_word name, wdme_message m)
     }
     switch (registry_tell(me->of->locks, &me->roles, name.at, name.bytes, m, o->now)) {
     case REGISTRY_DONE:
+        return;
+    case REGISTRY_LATER:
+        me->waits = true;
+        me->wait_until = 0;
         return;
     case REGISTRY_CROWD:
         resp_error(&me->out, "CROWD too many wait for this lock already");

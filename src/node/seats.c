@@ -179,7 +179,7 @@ static void fail(cluster_node *n, seat *s)
     hear(n, s, WDME_FAIL, generation_now(s->of));
 }
 
-static void try(cluster_node *n, seat *s)
+static registry_verdict try(cluster_node *n, seat *s)
 {
     site *p = s->of;
     bool taken_here = p->replica.stub.inside != NULL || p->replica.stub.first != NULL;
@@ -188,8 +188,12 @@ static void try(cluster_node *n, seat *s)
     session_roles *who = s->who;
     place_carry_out(n, p);
     s = find_seat(who, p); /* it may have come and gone */
-    if (s != NULL && s->state == SEAT_TRIES && taken_here)
-        fail(n, s);
+    if (s == NULL || s->state != SEAT_TRIES)
+        return REGISTRY_DONE;
+    if (!taken_here)
+        return REGISTRY_LATER;
+    fail(n, s);
+    return REGISTRY_DONE;
 }
 
 void seats_time(cluster_node *n, site *p)
@@ -229,10 +233,8 @@ static registry_verdict ask(cluster_node *n, session_roles *me, site *p, wdme_me
     s = add_seat(n, me, p, m.request);
     if (s == NULL)
         return REGISTRY_NO_ROOM;
-    if (m.kind == WDME_TRY) {
-        try(n, s);
-        return REGISTRY_DONE;
-    }
+    if (m.kind == WDME_TRY)
+        return try(n, s);
     s->state = SEAT_LOCKS;
     p->waiters++;
     replica_try(&p->replica, &n->wme, &s->user, &n->out);
