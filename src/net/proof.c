@@ -33,7 +33,7 @@ bool proof_nonce(uint8_t nonce[PROOF_BYTES])
 void proof_to_hex(const uint8_t bytes[PROOF_BYTES], char text[PROOF_HEX + 1])
 {
     static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < PROOF_BYTES; i++) {
+    for (size_t i = 0; i < PROOF_BYTES; i++) {
         text[2 * i] = digits[bytes[i] >> 4];
         text[2 * i + 1] = digits[bytes[i] & 15];
     }
@@ -51,7 +51,7 @@ bool proof_from_hex(resp_word text, uint8_t bytes[PROOF_BYTES])
 {
     if (text.bytes != PROOF_HEX)
         return false;
-    for (int i = 0; i < PROOF_BYTES; i++) {
+    for (size_t i = 0; i < PROOF_BYTES; i++) {
         int high = value_of(text.at[2 * i]);
         int low = value_of(text.at[2 * i + 1]);
         if (high < 0 || low < 0)
@@ -70,4 +70,13 @@ bool proof_of_client(proof_secret secret, const uint8_t nonce[PROOF_BYTES],
     memcpy(text, label, LABEL);
     memcpy(text + LABEL, nonce, PROOF_BYTES);
     return proof_make(secret, text, sizeof text, proof);
+}
+
+bool proof_fits(const char *secret, const uint8_t nonce[PROOF_BYTES], resp_word hex)
+{
+    uint8_t given[PROOF_BYTES];
+    uint8_t right[PROOF_BYTES];
+    proof_secret its = {secret, strlen(secret)};
+    return proof_from_hex(hex, given) && proof_of_client(its, nonce, right) &&
+           proof_same(given, right);
 }

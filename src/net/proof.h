@@ -38,5 +38,7 @@ bool proof_from_hex(resp_word text, uint8_t bytes[PROOF_BYTES]);
  */
 bool proof_of_client(proof_secret secret, const uint8_t nonce[PROOF_BYTES],
                      uint8_t proof[PROOF_BYTES]);
+/* Whether the word is that proof, as digits. */
+bool proof_fits(const char *secret, const uint8_t nonce[PROOF_BYTES], resp_word hex);
 
 #endif

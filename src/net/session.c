@@ -267,15 +267,33 @@ static bool authenticate(const order *o, resp_word secret)
         resp_error(&me->out, "ERR AUTH <password> called without any password configured");
         return false;
     }
-    me->trusted = is_secret(me->of, secret);
+    if (me->challenged && o->command->words == 3 && resp_is(word(o, 1), "PROOF"))
+        me->trusted = proof_fits(me->of->secret, me->challenge, secret);
+    else
+        me->trusted = is_secret(me->of, secret);
+    me->challenged = false; /* one answer to each */
     if (!me->trusted)
         resp_error(&me->out, "WRONGPASS invalid username-password pair or user is disabled.");
     return me->trusted;
 }
 
+static void challenge(session *me)
+{
+    char hex[PROOF_HEX + 1];
+    me->challenged = proof_nonce(me->challenge);
+    proof_to_hex(me->challenge, hex);
+    if (me->challenged)
+        resp_text(&me->out, hex);
+    else
+        resp_error(&me->out, "ERR the server has no random number");
+}
+
+/* AUTH [USER] SECRET; or AUTH CHALLENGE, which gives a number, and then AUTH PROOF HEX. */
 static void auth(const order *o)
 {
-    if (authenticate(o, word(o, o->command->words - 1)))
+    if (o->command->words == 2 && resp_is(word(o, 1), "CHALLENGE") && o->me->of->secret != NULL)
+        challenge(o->me);
+    else if (authenticate(o, word(o, o->command->words - 1)))
         resp_ok(&o->me->out);
 }
 

@@ -7,6 +7,7 @@
 #define BATON_NET_SESSION_H
 
 #include "baton/reg.h"
+#include "proof.h"
 #include "registry.h"
 #include "resp.h"
 #include "traffic.h"
@@ -40,6 +41,8 @@ typedef struct session {
     uint32_t request;
     bool waits; /* for a lock: commands behind that stay unread */
     bool trusted;
+    bool challenged; /* it has asked for `challenge`, and not answered yet */
+    uint8_t challenge[PROOF_BYTES];
     bool ends;            /* nothing more is read; to be closed when `out` has been sent */
     uint64_t wait_until;  /* milliseconds; 0 for ever */
     uint64_t lease;       /* milliseconds of silence after which it loses what it holds; 0: none */

@@ -1,5 +1,7 @@
 """The lock service over real sockets: `serve.py SERVER`. Prints one line of TAP for each test."""
 
+import hashlib
+import hmac
 import os
 import re
 import socket
@@ -266,6 +268,36 @@ def _():
     friend("HELLO", 3, "AUTH", "default", "correct horse", "SETNAME", "me")
     assert friend("TRY", "a") < 0
     assert guarded.stop() == 0
+
+
+def proof(secret, nonce):
+    return hmac.new(secret, b"baton client 1" + bytes.fromhex(nonce), hashlib.sha256).hexdigest()
+
+
+@test("a password can be proved instead of told, once for each challenge")
+def _():
+    secret = os.path.join(SCRATCH, "secret-to-prove")
+    with open(os.open(secret, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+        file.write("correct horse\n")
+    guarded = Server("--auth-file", secret, state="tokens6", path="socket6")
+    one, two = Client(guarded, version=2), Client(guarded, version=2)
+    refused(one, "WRONGPASS", "AUTH", "PROOF", proof(b"correct horse", "00" * 32))
+    nonce = one("AUTH", "CHALLENGE").decode()
+    assert len(nonce) == 64 and two("AUTH", "CHALLENGE").decode() != nonce
+    right = proof(b"correct horse", nonce)
+    refused(two, "WRONGPASS", "AUTH", "PROOF", right)
+    refused(one, "WRONGPASS", "AUTH", "PROOF", proof(b"wrong horse", nonce))
+    refused(one, "WRONGPASS", "AUTH", "PROOF", right)
+    refused(one, "NOAUTH", "TRY", "a")
+    for bad in ("", "x" * 64, right[:63], right.upper()):
+        one("AUTH", "CHALLENGE")
+        refused(one, "WRONGPASS", "AUTH", "PROOF", bad)
+    assert one("AUTH", "PROOF", proof(b"correct horse", one("AUTH", "CHALLENGE").decode())) == "OK"
+    assert one("TRY", "a") > 0
+    two("AUTH", "challenge")
+    assert two("AUTH", "default", "correct horse") == "OK"
+    assert guarded.stop() == 0
+    refused(Client(server), "ERR", "AUTH", "CHALLENGE")
 
 
 @test("limits: connections, waiters, names, and output that nobody reads")

@@ -1,0 +1,248 @@
+/*
+ * What a node reads from its peers under libFuzzer: the hello and the proof, messages, and lists of
+ * peers. The first two bytes say what is read and in which pieces it comes. Whatever comes in,
+ * nothing crashes or leaks, the pieces do not matter, what is allocated is bounded, and what was
+ * read can be written and read again.
+ */
+#include "../../src/net/peer_auth.h"
+#include "../../src/net/peer_wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static const proof_secret secret = {"a secret of some length", 23};
+static const proof_secret none = {NULL, 0};
+static const uint8_t own_nonce[PROOF_BYTES] = {1, 2, 3};
+
+/* ---- pieces ---- */
+
+/* A copy of just that size, so that a read beyond its end is seen. */
+static char *copy_of(const void *bytes, size_t count)
+{
+    char *copy = malloc(count > 0 ? count : 1);
+    require(copy != NULL);
+    if (count > 0)
+        memcpy(copy, bytes, count);
+    return copy;
+}
+
+/* How many bytes come at once, from 1 to 32, or all. */
+static size_t next_piece(uint32_t *pieces, size_t left)
+{
+    *pieces = *pieces * 1664525 + 1013904223;
+    size_t piece = 1 + (*pieces >> 27);
+    return piece < left && *pieces != 0 ? piece : left;
+}
+
+/* ---- messages ---- */
+
+static size_t op_bytes(const wme_op *op, uint8_t nodes)
+{
+    if (op == NULL)
+        return 0;
+    require(op->holders == 1 && op->bytes <= WME_MOST_OP && op->origin < nodes);
+    return op->bytes;
+}
+
+static void check_said(const char *bytes, size_t used, uint8_t nodes, const peer_said *said)
+{
+    const wme_message *m = &said->message;
+    wme_node node = {.me = 0, .nodes = nodes};
+    require(said->words.bytes >= 1 && said->words.bytes <= PEER_MOST_NAME);
+    require(said->words.at >= bytes && said->words.at + said->words.bytes <= bytes + used);
+    require(m->kind < WME_KINDS && m->count <= WME_MOST_LOG && m->record.queued <= nodes);
+    size_t data = op_bytes(m->op, nodes) + op_bytes(m->record.last, nodes);
+    for (uint8_t i = 0; i < m->count; i++) {
+        require(m->ops[i] != NULL);
+        data += op_bytes(m->ops[i], nodes);
+    }
+    require(data <= used && data <= PEER_MOST_ALLOCATED);
+    if (m->snapshot) {
+        const peer_snapshot *s = m->resource;
+        require(s == &said->snapshot && s->bytes <= used);
+        require((const char *)s->at >= bytes && (const char *)s->at + s->bytes <= bytes + used);
+    }
+    wme_check(&node, (uint8_t)(nodes - 1), m);
+}
+
+static void write_message(resp_out *out, uint8_t nodes, const peer_said *said)
+{
+    require(peer_say(out, nodes, said->words, &said->message) == NULL);
+}
+
+/* Written, read, and written again: the same. */
+static void check_again(const char *bytes, size_t count, uint8_t nodes)
+{
+    resp_out again = {0};
+    static peer_said said;
+    resp_parsed p = peer_read(bytes, count, nodes, &said);
+    require(p.verdict == RESP_COMPLETE && p.used == count);
+    write_message(&again, nodes, &said);
+    require(again.bytes == count && memcmp(again.at, bytes, count) == 0);
+    peer_said_drop(&said);
+    resp_free(&again);
+}
+
+/* Reads one; what it was goes to `out`. */
+static resp_parsed read_one(const char *bytes, size_t count, uint8_t nodes, resp_out *out)
+{
+    static peer_said said;
+    resp_parsed p = peer_read(bytes, count, nodes, &said);
+    require((p.verdict == RESP_BAD) == (p.complaint != NULL));
+    if (p.verdict != RESP_COMPLETE)
+        return p;
+    require(p.used > 0 && p.used <= count);
+    size_t before = out->bytes;
+    if (said.verb == PEER_MESSAGE) {
+        check_said(bytes, p.used, nodes, &said);
+        write_message(out, nodes, &said);
+        check_again(out->at + before, out->bytes - before, nodes);
+    } else if (said.verb == PEER_HEARTBEAT) {
+        peer_say_heartbeat(out);
+    } else {
+        require(said.words.bytes < PEER_MOST_COMPLAINT);
+        resp_bulk(out, said.words.at, said.words.bytes);
+    }
+    peer_said_drop(&said);
+    return p;
+}
+
+/* All of it, in pieces; the verdict at the end. */
+static resp_verdict read_all(const uint8_t *data, size_t size, uint8_t nodes, uint32_t pieces,
+                             resp_out *out)
+{
+    size_t used = 0;
+    size_t there = 0;
+    while (there < size) {
+        there += next_piece(&pieces, size - there);
+        for (;;) {
+            char *bytes = copy_of(data + used, there - used);
+            resp_parsed p = read_one(bytes, there - used, nodes, out);
+            free(bytes);
+            if (p.verdict == RESP_BAD)
+                return RESP_BAD;
+            if (p.verdict == RESP_MORE)
+                break;
+            used += p.used;
+        }
+    }
+    return RESP_MORE;
+}
+
+static void fuzz_messages(const uint8_t *data, size_t size, uint8_t nodes, uint32_t pieces)
+{
+    resp_out whole = {0};
+    resp_out cut = {0};
+    resp_verdict verdict = read_all(data, size, nodes, 0, &whole);
+    require(read_all(data, size, nodes, pieces, &cut) == verdict);
+    require(cut.bytes == whole.bytes);
+    require(cut.bytes == 0 || memcmp(cut.at, whole.at, cut.bytes) == 0);
+    resp_free(&whole);
+    resp_free(&cut);
+}
+
+/* ---- hello and proof ---- */
+
+typedef struct handshake {
+    peer_auth auth;
+    resp_out out;
+    size_t used;
+} handshake;
+
+/* `how`: 1 dials, 2 with a secret, 4 after a good hello of the other side. */
+static void shake_hands(handshake *h, const peers *of, uint8_t how, const uint8_t *data,
+                        size_t size, uint32_t pieces)
+{
+    proof_secret its = how & 2 ? secret : none;
+    memset(h, 0, sizeof *h);
+    if (how & 1)
+        peer_auth_dial(&h->auth, of, its, 1, own_nonce, &h->out);
+    else
+        peer_auth_listen(&h->auth, of, its, own_nonce);
+    if (how & 4) {
+        peers others = *of;
+        peer_auth other;
+        resp_out hello = {0};
+        others.me = 1;
+        peer_auth_dial(&other, &others, its, 0, own_nonce, &hello);
+        peer_auth_receive(&h->auth, hello.at, hello.bytes, &h->out);
+        resp_free(&hello);
+    }
+    for (size_t there = 0; there < size;) {
+        there += next_piece(&pieces, size - there);
+        char *bytes = copy_of(data + h->used, there - h->used);
+        h->used += peer_auth_receive(&h->auth, bytes, there - h->used, &h->out);
+        free(bytes);
+        require(h->used <= there);
+        bool over = h->auth.state == PEER_AUTH_DONE || h->auth.state == PEER_AUTH_REFUSED;
+        if (over)
+            break;
+        require(there - h->used < PEER_AUTH_MOST);
+    }
+}
+
+static void fuzz_auth(const uint8_t *data, size_t size, uint8_t how, uint32_t pieces)
+{
+    static handshake whole, cut;
+    peers of;
+    char words[PEERS_COMPLAINT];
+    require(peers_parse(&of, "a=h:1,b=h:2,c=h:3", "a", words));
+    shake_hands(&whole, &of, how, data, size, 0);
+    shake_hands(&cut, &of, how, data, size, pieces);
+    require(whole.auth.state == cut.auth.state);
+    require(whole.auth.state == PEER_AUTH_REFUSED || whole.used == cut.used);
+    if (whole.auth.state == PEER_AUTH_DONE) {
+        require(!(how & 2)); /* nobody guesses a proof */
+        require(whole.auth.other == cut.auth.other && whole.auth.other < of.nodes);
+        require(whole.auth.other != of.me);
+    }
+    require((whole.auth.state == PEER_AUTH_REFUSED) == (whole.auth.complaint[0] != '\0'));
+    require(whole.out.bytes < 1024);
+    resp_free(&whole.out);
+    resp_free(&cut.out);
+}
+
+/* ---- lists of peers ---- */
+
+static void fuzz_list(const uint8_t *data, size_t size)
+{
+    peers p;
+    char words[PEERS_COMPLAINT];
+    char *list = malloc(size + 1);
+    require(list != NULL);
+    memcpy(list, data, size);
+    list[size] = '\0';
+    if (peers_parse(&p, list, "a", words)) {
+        require(p.nodes >= 1 && p.nodes <= WME_MOST_NODES && p.me < p.nodes);
+        for (uint8_t i = 1; i < p.nodes; i++)
+            require(strcmp(p.node[i - 1].id, p.node[i].id) < 0);
+    } else {
+        require(words[0] != '\0' && strlen(words) < PEERS_COMPLAINT);
+    }
+    free(list);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    uint32_t pieces = data[1];
+    uint8_t how = data[0];
+    data += 2;
+    size -= 2;
+    if (how >= 240)
+        fuzz_list(data, size);
+    else if (how >= 128)
+        fuzz_auth(data, size, how & 7, pieces);
+    else
+        fuzz_messages(data, size, (uint8_t)(1 + how % WME_MOST_NODES), pieces);
+    return 0;
+}
