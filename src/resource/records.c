@@ -1,0 +1,218 @@
+/* Records: the tree in LMDB, its transactions, and what its errors mean. */
+#include "room.h"
+
+#include <errno.h>
+
+/* ---- keys ---- */
+
+static void key_add(record_key *key, const void *bytes, size_t count)
+{
+    assert(count <= sizeof key->at - key->bytes);
+    if (count > 0)
+        memcpy(key->at + key->bytes, bytes, count);
+    key->bytes += count;
+}
+
+record_key key_of_head(void)
+{
+    return (record_key){.bytes = 1, .at = {HEAD}};
+}
+
+record_key key_of_name(byte_string name)
+{
+    record_key key = {.bytes = 1, .at = {NAME}};
+    key_add(&key, name.at, name.bytes);
+    return key;
+}
+
+record_key key_of_part(uint64_t number, char part, byte_string rest)
+{
+    record_key key = {.bytes = PART_PREFIX + 1, .at = {PART}};
+    for (int i = 0; i < 8; i++)
+        key.at[1 + i] = (uint8_t)(number >> (56 - 8 * i));
+    key.at[PART_PREFIX] = (uint8_t)part;
+    key_add(&key, rest.at, rest.bytes);
+    return key;
+}
+
+static MDB_val val(byte_string string)
+{
+    MDB_val value = {.mv_size = string.bytes};
+    memcpy(&value.mv_data, &string.at, sizeof string.at); /* LMDB does not change it */
+    return value;
+}
+
+static byte_string string_of(MDB_val value)
+{
+    return (byte_string){value.mv_data, value.mv_size};
+}
+
+/* ---- what goes wrong ---- */
+
+void store_explain(const store *s, int code, const char *what, char complaint[STORE_COMPLAINT])
+{
+    int left = STORE_COMPLAINT;
+    if (code == MDB_MAP_FULL)
+        snprintf(
+            complaint, (size_t)left,
+            "cannot %s: the data in %s have come to their limit of %zu bytes; raise it and start "
+            "the node again",
+            what, s->path, s->most_bytes);
+    else if (code == ENOSPC || code == EDQUOT || code == EFBIG)
+        snprintf(complaint, (size_t)left,
+                 "cannot %s: no space is left for %s; make room and start the node again", what,
+                 s->path);
+    else if (code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID ||
+             code == MDB_PANIC || code == MDB_VERSION_MISMATCH)
+        snprintf(
+            complaint, (size_t)left,
+            "cannot %s: %s/data.mdb is damaged (%s); bring back a copy, or begin with an empty "
+            "directory as for a new disk",
+            what, s->path, mdb_strerror(code));
+    else
+        snprintf(complaint, (size_t)left, "cannot %s in %s: %s", what, s->path, mdb_strerror(code));
+}
+
+bool store_fail(store *s, int code, const char *what)
+{
+    if (!s->broken)
+        store_explain(s, code, what, s->why);
+    s->broken = true;
+    return false;
+}
+
+bool store_damaged(store *s, const char *what)
+{
+    if (!s->broken)
+        snprintf(
+            s->why, sizeof s->why,
+            "%s/data.mdb is damaged: %s; bring back a copy, or begin with an empty directory as "
+            "for a new disk",
+            s->path, what);
+    s->broken = true;
+    return false;
+}
+
+/* ---- transactions ---- */
+
+MDB_txn *look_begin(store *s)
+{
+    if (s->broken)
+        return NULL;
+    if (s->turn != NULL)
+        return s->turn;
+    int code = s->reader == NULL ? mdb_txn_begin(s->env, NULL, MDB_RDONLY, &s->reader)
+                                 : mdb_txn_renew(s->reader);
+    if (code == 0)
+        return s->reader;
+    store_fail(s, code, "read");
+    return NULL;
+}
+
+void look_end(store *s)
+{
+    if (s->turn == NULL && s->reader != NULL)
+        mdb_txn_reset(s->reader);
+}
+
+MDB_txn *turn_begin(store *s)
+{
+    if (s->broken)
+        return NULL;
+    if (s->turn != NULL)
+        return s->turn;
+    int code = mdb_txn_begin(s->env, NULL, 0, &s->turn);
+    if (code == 0)
+        return s->turn;
+    s->turn = NULL;
+    store_fail(s, code, "write");
+    return NULL;
+}
+
+/* ---- records ---- */
+
+static uint64_t seal_of(byte_string key, const void *value, size_t bytes)
+{
+    return sum_bytes(sum_bytes(0, key.at, key.bytes), value, bytes);
+}
+
+bool record_unseal(byte_string key, byte_string sealed, byte_string *value)
+{
+    uint64_t sum;
+    if (sealed.bytes < SUM_BYTES)
+        return false;
+    *value = (byte_string){sealed.at, sealed.bytes - SUM_BYTES};
+    memcpy(&sum, sealed.at + value->bytes, sizeof sum);
+    return sum == seal_of(key, value->at, value->bytes);
+}
+
+record_found record_get(store *s, MDB_txn *txn, const record_key *key, byte_string *value)
+{
+    byte_string name = {key->at, key->bytes};
+    MDB_val at = val(name);
+    MDB_val found;
+    *value = (byte_string){0};
+    if (txn == NULL)
+        return RECORD_FAILED;
+    int code = mdb_get(txn, s->tree, &at, &found);
+    if (code == MDB_NOTFOUND)
+        return RECORD_ABSENT;
+    if (code != 0) {
+        store_fail(s, code, "read");
+        return RECORD_FAILED;
+    }
+    if (record_unseal(name, string_of(found), value))
+        return RECORD_FOUND;
+    store_damaged(s, "a record has a wrong sum");
+    return RECORD_FAILED;
+}
+
+bool record_put(store *s, const record_key *key, byte_string value)
+{
+    byte_string name = {key->at, key->bytes};
+    MDB_val at = val(name);
+    MDB_val room = {.mv_size = value.bytes + SUM_BYTES};
+    MDB_txn *turn = turn_begin(s);
+    if (turn == NULL)
+        return false;
+    int code = mdb_put(turn, s->tree, &at, &room, MDB_RESERVE);
+    if (code != 0)
+        return store_fail(s, code, "write");
+    uint64_t sum = seal_of(name, value.at, value.bytes);
+    if (value.bytes > 0)
+        memcpy(room.mv_data, value.at, value.bytes);
+    memcpy((uint8_t *)room.mv_data + value.bytes, &sum, sizeof sum);
+    return true;
+}
+
+bool record_delete(store *s, const record_key *key)
+{
+    MDB_val at = val((byte_string){key->at, key->bytes});
+    MDB_txn *turn = turn_begin(s);
+    if (turn == NULL)
+        return false;
+    int code = mdb_del(turn, s->tree, &at, NULL);
+    return code == 0 || code == MDB_NOTFOUND || store_fail(s, code, "write");
+}
+
+bool record_delete_all(store *s, byte_string prefix)
+{
+    MDB_cursor *cursor;
+    MDB_val key = val(prefix);
+    MDB_val value;
+    MDB_txn *turn = turn_begin(s);
+    if (turn == NULL)
+        return false;
+    int code = mdb_cursor_open(turn, s->tree, &cursor);
+    if (code != 0)
+        return store_fail(s, code, "write");
+    code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (code == 0 && key.mv_size >= prefix.bytes &&
+           memcmp(key.mv_data, prefix.at, prefix.bytes) == 0) {
+        code = mdb_cursor_del(cursor, 0);
+        if (code == 0)
+            code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    return code == 0 || code == MDB_NOTFOUND || store_fail(s, code, "write");
+}

@@ -1,0 +1,137 @@
+/*
+ * What a node keeps, on LMDB, in one directory: for each lock what the protocol must not forget
+ * (replica_durable), and the key-value resource. No protocol, no socket, one thread.
+ *
+ *   turn   all that is written between two commits; it becomes durable as a whole, with one commit,
+ *          or not at all. It begins by itself with the first write. Reads see what it has written.
+ *
+ * A function that returns false has failed for good, and store_why says in one sentence what
+ * happened and what to do: the turn is lost, nothing of it may be told to anybody, and nothing
+ * works any more but store_close. What was committed is there when the store is opened again.
+ */
+#ifndef BATON_RESOURCE_STORE_H
+#define BATON_RESOURCE_STORE_H
+
+#include "../replica/replica.h"
+#include "op.h"
+
+enum {
+    STORE_MOST_NAME = 500, /* bytes of a lock's name */
+    STORE_MOST_ID = 64,    /* characters of a cluster's or a node's */
+    STORE_COMPLAINT = 512,
+    /*
+     * Of a lock's keys and values, STORE_KEY_COST for each besides; who would go beyond gets an
+     * error. The same on all nodes, since it decides about results. Bounds a snapshot, too.
+     */
+    STORE_MOST_RESOURCE = 16 << 20,
+    STORE_KEY_COST = 32,
+};
+
+/* A lock's snapshot has no more bytes than this. */
+#define STORE_MOST_SNAPSHOT \
+    ((size_t)STORE_MOST_RESOURCE + (size_t)WME_MOST_NODES * (OP_MOST_KEPT + 32) + 128)
+
+typedef struct store store;
+
+/* ---- the directory ---- */
+
+typedef enum store_durability {
+    STORE_DISK,  /* a commit is on the disk when it returns */
+    STORE_MEMORY /* nothing is ever synced but who the node is; opened again, the store is empty */
+} store_durability;
+
+typedef struct store_options {
+    const char *directory; /* made if it is not there; its parent must be */
+    const char *cluster;   /* id: letters, digits, and any of -_.:, */
+    const char *node;      /* id, as above */
+    store_durability durability;
+    size_t most_bytes; /* the data file grows up to this; address space is taken at once */
+} store_options;
+
+/*
+ * NULL, and a complaint: the directory belongs to another node, another cluster, another version,
+ * another durability, a running process; cannot be written; is damaged. Every page and record of
+ * the data is looked at. Never empties what it does not understand.
+ */
+store *store_open(const store_options *options, char complaint[STORE_COMPLAINT]);
+/* What was not committed is gone. NULL is fine. */
+void store_close(store *s);
+const char *store_why(const store *s);
+
+/* Whether this node has taken part in the cluster before: its locks begin by replica_restart. */
+bool store_booted(const store *s);
+/* Durable when it returns, in memory mode too; before anything is sent to a peer. */
+bool store_mark_booted(store *s);
+
+/* Makes the turn durable. A turn without writes costs nothing. */
+bool store_commit(store *s);
+
+typedef struct store_usage {
+    uint64_t bytes; /* of the data file, as of the last commit; room in it that is free counts */
+    uint64_t most;
+    uint64_t commits; /* that wrote something */
+} store_usage;
+/* Who takes operations from clients refuses them a good while before the most is reached. */
+store_usage store_used(const store *s);
+
+/* ---- locks ---- */
+
+/*
+ * What the store knows of a lock without a look at the disk. Belongs to who runs the lock, is
+ * filled in by store_load, and changed by functions of this file alone. `name` is borrowed.
+ */
+typedef struct store_lock {
+    byte_string name;
+    uint64_t number;   /* in this store; 0: nothing was ever written */
+    uint64_t executed; /* operations */
+    uint64_t digest;   /* of these and their results, in order: equal on nodes with equal counts */
+    uint64_t keys;
+    uint64_t bytes;                    /* that count for STORE_MOST_RESOURCE */
+    uint64_t answered[WME_MOST_NODES]; /* id of the last operation of each origin */
+} store_lock;
+
+/* Whether anything was saved of this lock; if not, `durable` is all zero. */
+typedef enum store_found { STORE_FOUND, STORE_UNKNOWN, STORE_FAILED } store_found;
+store_found store_load(store *s, byte_string name, store_lock *lock, replica_durable *durable);
+/* For WME_PERSIST. `durable` stays the caller's. */
+bool store_save(store *s, store_lock *lock, const replica_durable *durable);
+
+/* Calls visit, which must not change the store, for every name that was saved, in order. */
+bool store_each(store *s, void (*visit)(void *context, byte_string name), void *context);
+/*
+ * Forgets a lock that is as nobody has ever used it: epoch 1, no slot, nothing promised. Any other
+ * stays as it is; *forgotten says which.
+ */
+bool store_forget(store *s, store_lock *lock, bool *forgotten);
+
+/* ---- the resource of a lock ---- */
+
+/*
+ * For WME_EXECUTE: `number` must be lock->executed + 1. Appends the result, as op.h says; bytes
+ * that are no operation have an error as result, everywhere the same.
+ */
+bool store_execute(store *s, store_lock *lock, const wme_op *o, uint64_t number, resp_out *result);
+/* For WME_RECALL: what that operation, the last one of its origin, had as result (see op_kept). */
+bool store_recall(store *s, const store_lock *lock, const wme_op *o, resp_out *result);
+/* A key's value or null, as of lock->executed; outside of any critical section. */
+bool store_read(store *s, const store_lock *lock, byte_string key, resp_out *result);
+
+/*
+ * The whole resource as bytes, equal for equal resources on any node; to be freed by the caller.
+ * lock->answered and lock->executed belong to it.
+ */
+typedef struct store_snapshot {
+    uint8_t *at;
+    size_t bytes;
+} store_snapshot;
+bool store_take_snapshot(store *s, const store_lock *lock, store_snapshot *taken);
+/*
+ * NULL, or why these bytes are no snapshot. For whoever receives one, before the protocol hears of
+ * it; fills in what the snapshot knows.
+ */
+const char *store_check_snapshot(byte_string snapshot, uint64_t *executed,
+                                 uint64_t answered[WME_MOST_NODES]);
+/* For WME_INSTALL: replaces the resource. The snapshot was checked; it is checked again. */
+bool store_install(store *s, store_lock *lock, byte_string snapshot);
+
+#endif
