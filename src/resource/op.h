@@ -6,11 +6,11 @@
  *   SET key value            +OK
  *   GET key                  the value, or null
  *   DEL key                  :1, or :0 if there was no such key
- *   INCR key [by]            :the sum; an absent key counts as 0. An error if the value is no number,
- *                            or the sum beyond 64 bits
+ *   INCR key [by]            :the sum; an absent key counts as 0. An error if the value is no
+ *                            number, or the sum beyond 64 bits
  *   CAS key EQ old new       :1, or :0 if the value is not `old`
  *   CAS key NX new           :1, or :0 if there is such a key
- *   CAS key old new          as EQ, for people: here an `old` that reads NX means that there is no key
+ *   CAS key old new          as EQ, for people: here an `old` that reads NX means no key
  *   SCAN [from [count]]      an array of two: the key to go on from, empty at the end; and an array
  *                            of keys and values in turn, in the order of keys, from `from` on
  *
@@ -55,7 +55,7 @@ bool op_decode(const uint8_t *bytes, size_t count, op *decoded);
 /* An operation of so many bytes, to be filled in. NULL: no memory. */
 wme_op *op_new(uint32_t bytes);
 
-/* A whole number of 64 bits, as INCR writes it: nothing before it but a sign, no zeros to the left. */
+/* A whole number of 64 bits, as INCR writes it: no sign but a minus, no zeros to the left. */
 bool op_number(byte_string text, int64_t *number);
 
 /*

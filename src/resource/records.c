@@ -37,7 +37,9 @@ record_key key_of_part(uint64_t number, char part, byte_string rest)
 
 static MDB_val val(byte_string string)
 {
-    return (MDB_val){.mv_size = string.bytes, .mv_data = (void *)(uintptr_t)string.at};
+    MDB_val value = {.mv_size = string.bytes};
+    memcpy(&value.mv_data, &string.at, sizeof string.at); /* LMDB does not change it */
+    return value;
 }
 
 static byte_string string_of(MDB_val value)

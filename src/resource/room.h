@@ -8,8 +8,8 @@
  *   02 number 'k' key               a value
  *   02 number 'r' origin            result of the last operation of that origin
  *
- * All of a lock lies together, so an operation on a small one touches one page. The number has eight
- * bytes, the largest first. Each record ends with a sum of its key and its value.
+ * All of a lock lies together, so an operation on a small one touches one page. The number has
+ * eight bytes, the largest first. Each record ends with a sum of its key and its value.
  */
 #ifndef BATON_RESOURCE_ROOM_H
 #define BATON_RESOURCE_ROOM_H

@@ -16,7 +16,7 @@ _Static_assert((int)STORE_KEY_COST >= (int)PAIR_FRAME,
 
 static bool put_results(store *s, MDB_txn *txn, const store_lock *lock, byte_writer *w)
 {
-    for (uint8_t origin = 0; origin < WME_MOST_NODES; origin++) {
+    for (uint8_t origin = 0; origin < (uint8_t)WME_MOST_NODES; origin++) {
         byte_string result;
         record_key key = key_of_part(lock->number, 'r', (byte_string){&origin, 1});
         if (record_get(s, txn, &key, &result) == RECORD_FAILED)
@@ -164,7 +164,7 @@ const char *store_check_snapshot(byte_string snapshot, uint64_t *executed,
 static bool install_results(store *s, uint64_t number, const byte_string *results)
 {
     bool fine = true;
-    for (uint8_t origin = 0; origin < WME_MOST_NODES && fine; origin++) {
+    for (uint8_t origin = 0; origin < (uint8_t)WME_MOST_NODES && fine; origin++) {
         record_key key = key_of_part(number, 'r', (byte_string){&origin, 1});
         if (results[origin].bytes > 0)
             fine = record_put(s, &key, results[origin]);

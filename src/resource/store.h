@@ -6,8 +6,8 @@
  *          or not at all. It begins by itself with the first write. Reads see what it has written.
  *
  * A function that returns false has failed for good, and store_why says in one sentence what
- * happened and what to do: the turn is lost, nothing of it may be told to anybody, and nothing works
- * any more but store_close. What was committed before is there when the store is opened again.
+ * happened and what to do: the turn is lost, nothing of it may be told to anybody, and nothing
+ * works any more but store_close. What was committed is there when the store is opened again.
  */
 #ifndef BATON_RESOURCE_STORE_H
 #define BATON_RESOURCE_STORE_H
@@ -51,14 +51,14 @@ typedef struct store_options {
 /*
  * NULL, and a complaint: the directory belongs to another node, another cluster, another version,
  * another durability, a running process; cannot be written; is damaged. Every page and record of
- * the data is looked at, so this takes a second for some 500 MB. Never empties what it does not understand.
+ * the data is looked at. Never empties what it does not understand.
  */
 store *store_open(const store_options *options, char complaint[STORE_COMPLAINT]);
 /* What was not committed is gone. NULL is fine. */
 void store_close(store *s);
 const char *store_why(const store *s);
 
-/* Whether this node has taken part in the cluster before: then its locks begin by replica_restart. */
+/* Whether this node has taken part in the cluster before: its locks begin by replica_restart. */
 bool store_booted(const store *s);
 /* Durable when it returns, in memory mode too; before anything is sent to a peer. */
 bool store_mark_booted(store *s);
@@ -96,7 +96,7 @@ store_found store_load(store *s, byte_string name, store_lock *lock, replica_dur
 /* For WME_PERSIST. `durable` stays the caller's. */
 bool store_save(store *s, store_lock *lock, const replica_durable *durable);
 
-/* Calls visit for every name that was saved, in the order of bytes; it must not change the store. */
+/* Calls visit, which must not change the store, for every name that was saved, in order. */
 bool store_each(store *s, void (*visit)(void *context, byte_string name), void *context);
 /*
  * Forgets a lock that is as nobody has ever used it: epoch 1, no slot, nothing promised. Any other
@@ -107,8 +107,8 @@ bool store_forget(store *s, store_lock *lock, bool *forgotten);
 /* ---- the resource of a lock ---- */
 
 /*
- * For WME_EXECUTE: `number` must be lock->executed + 1. Appends the result, as op.h says; bytes that
- * are no operation have an error as result, everywhere the same.
+ * For WME_EXECUTE: `number` must be lock->executed + 1. Appends the result, as op.h says; bytes
+ * that are no operation have an error as result, everywhere the same.
  */
 bool store_execute(store *s, store_lock *lock, const wme_op *o, uint64_t number, resp_out *result);
 /* For WME_RECALL: what that operation, the last one of its origin, had as result (see op_kept). */

@@ -3,10 +3,10 @@
  * process, or let it write over what is in use. Here every number is checked: pages lie within the
  * file and are used once, trees are in order, and so is each record. What LMDB 0.9 writes:
  *
- *   file     page 0 and 1: meta, written in turn, the one with the higher turn counts; then pages of
- *            two trees, ours and that of free pages (turn -> list of pages)
- *   page     0: own number (8)  10: flags (2)  12: end of the offsets (2)  14: begin of the nodes (2)
- *            16: offsets of nodes (2 each), in the order of keys    nodes, up to the end of the page
+ *   file     page 0 and 1: meta, written in turn, the one with the higher turn counts; then pages
+ *            of two trees, ours and that of free pages (turn -> list of pages)
+ *   page     0: own number (8)  10: flags (2)  12: end of the offsets (2)  14: begin of nodes (2)
+ *            16: offsets of nodes (2 each), in the order of keys    nodes, up to the page's end
  *   node     0: size of the data (4)  4: flags (2)  6: size of the key (2)  8: key, data
  *            in a branch the first six bytes are the number of a page
  *   long data are on pages of their own: 12: how many (4), 16: the data; the node has the number
@@ -41,6 +41,7 @@ enum {
 #define MAGIC_NUMBER 0xBEEFC0DEU
 
 typedef struct file {
+    void *map;
     const uint8_t *at;
     size_t bytes;
     size_t page_bytes;
@@ -358,6 +359,7 @@ static bool map_file(const store *s, file *f, char complaint[STORE_COMPLAINT])
     if (map == MAP_FAILED)
         snprintf(complaint, STORE_COMPLAINT, "cannot read %s/data.mdb: %s", s->path,
                  strerror(code));
+    f->map = map;
     f->at = map;
     return map != MAP_FAILED;
 }
@@ -375,6 +377,6 @@ bool verify_file(const store *s, char complaint[STORE_COMPLAINT])
             "for a new disk",
             s->path, f.wrong);
     free(f.seen);
-    munmap((void *)(uintptr_t)f.at, f.bytes + 1);
+    munmap(f.map, f.bytes + 1);
     return fine;
 }

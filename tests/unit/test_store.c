@@ -1,0 +1,511 @@
+/* The store: operations, turns, what a lock must not forget. */
+#include "store_scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- operations ---- */
+
+static void test_operations(void **state)
+{
+    static const char *const scene[][2] = {
+        {"GET|k", "$-1\r\n"},
+        {"SET|k|v", "+OK\r\n"},
+        {"GET|k", "$1\r\nv\r\n"},
+        {"SET|k|", "+OK\r\n"},
+        {"GET|k", "$0\r\n\r\n"},
+        {"DEL|k", ":1\r\n"},
+        {"DEL|k", ":0\r\n"},
+        {"GET|k", "$-1\r\n"},
+        {"INCR|n", ":1\r\n"},
+        {"INCR|n|41", ":42\r\n"},
+        {"INCR|n|-50", ":-8\r\n"},
+        {"GET|n", "$2\r\n-8\r\n"},
+        {"SET|n|9223372036854775807", "+OK\r\n"},
+        {"INCR|n", "-ERR the sum would be beyond 64 bits\r\n"},
+        {"INCR|n|-9223372036854775808", ":-1\r\n"},
+        {"INCR|n|-9223372036854775808", "-ERR the sum would be beyond 64 bits\r\n"},
+        {"SET|n|1x", "+OK\r\n"},
+        {"INCR|n", "-ERR the value is not an integer of 64 bits\r\n"},
+        {"SET|n|", "+OK\r\n"},
+        {"INCR|n", "-ERR the value is not an integer of 64 bits\r\n"},
+        {"GET|n", "$0\r\n\r\n"},
+        {"CAS|c|old|new", ":0\r\n"},
+        {"GET|c", "$-1\r\n"},
+        {"CAS|c|NX|one", ":1\r\n"},
+        {"CAS|c|NX|two", ":0\r\n"},
+        {"CAS|c|zero|two", ":0\r\n"},
+        {"CAS|c|one|NX", ":1\r\n"},
+        {"CAS|c|NX|three", ":0\r\n"},
+        {"CAS|c|EQ|NX|", ":1\r\n"},
+        {"CAS|c|EQ||end", ":1\r\n"},
+        {"GET|c", "$3\r\nend\r\n"},
+        {"SCAN", "*2\r\n$0\r\n\r\n*4\r\n$1\r\nc\r\n$3\r\nend\r\n$1\r\nn\r\n$0\r\n\r\n"},
+        {"SCAN||1", "*2\r\n$1\r\nn\r\n*2\r\n$1\r\nc\r\n$3\r\nend\r\n"},
+        {"SCAN|d|1", "*2\r\n$0\r\n\r\n*2\r\n$1\r\nn\r\n$0\r\n\r\n"},
+        {"SCAN|o", "*2\r\n$0\r\n\r\n*0\r\n"},
+    };
+    (void)state;
+    store *s = store_at("a");
+    store_lock lock = lock_named(s, "lock");
+    for (size_t i = 0; i < sizeof scene / sizeof *scene; i++)
+        expect_result(s, &lock, scene[i][0], scene[i][1]);
+    assert_int_equal(lock.executed, sizeof scene / sizeof *scene);
+    assert_int_equal(lock.keys, 2);
+    assert_int_equal(lock.bytes, 2 * STORE_KEY_COST + 1 + 3 + 1);
+    save_lock(s, &lock);
+    assert_true(store_commit(s));
+    store_close(s);
+    s = store_at("a"); /* counts keys and bytes again */
+    assert_int_equal(lock_named(s, "lock").digest, lock.digest);
+    store_close(s);
+}
+
+/* A peer may send anything: executed as an error, the same everywhere, and counted. */
+static void test_no_operation(void **state)
+{
+    uint64_t seed = 7;
+    (void)state;
+    store *s = store_at("a");
+    store_lock lock = lock_named(s, "lock");
+    for (uint64_t i = 1; i <= 2000; i++) {
+        wme_op *o = op_new((uint32_t)(i == 1 ? WME_MOST_OP : chance(&seed) % 12));
+        for (uint32_t j = 0; j < o->bytes; j++)
+            o->data[j] = (uint8_t)(i % 2 == 0 ? chance(&seed) % 7 : chance(&seed));
+        o->id = i;
+        resp_out result = {0};
+        op decoded;
+        assert_true(store_execute(s, &lock, o, i, &result));
+        bool right = op_decode(o->data, o->bytes, &decoded);
+        if (!right)
+            assert_memory_equal(result.at, "-ERR not an operation of this resource\r\n", 40);
+        resp_free(&result);
+        wme_op_drop(o);
+    }
+    assert_int_equal(lock.executed, 2000);
+    store_close(s);
+}
+
+/* A SCAN goes on where it said, and never gets too long, however long the values. */
+static void test_scan(void **state)
+{
+    enum { KEYS = 7 };
+    static char words[OP_MOST_VALUE + 64];
+    unsigned long keys = 0;
+    char from[16] = "";
+    (void)state;
+    store *s = store_at("a");
+    store_lock lock = lock_named(s, "lock");
+    store_lock other = lock_named(s, "lock2");
+    expect_result(s, &other, "SET|k9|other", "+OK\r\n");
+    for (int i = 0; i < KEYS; i++) {
+        int length = snprintf(words, sizeof words, "SET|k%d|", i);
+        memset(words + length, 'v', OP_MOST_VALUE);
+        words[length + OP_MOST_VALUE] = '\0';
+        expect_result(s, &lock, words, "+OK\r\n");
+    }
+    do {
+        char next[16] = "";
+        unsigned long count = 0;
+        snprintf(words, sizeof words, "SCAN|%s", from);
+        const char *result = run_op(s, &lock, words);
+        assert_non_null(result);
+        assert_true(strlen(result) <= OP_MOST_RESULT);
+        assert_true(sscanf(result, "*2\r\n$2\r\n%2s\r\n*%lu", next, &count) == 2 ||
+                    sscanf(result, "*2\r\n$0\r\n\r\n*%lu", &count) == 1);
+        assert_true(count == 4 || from[0] != '\0'); /* two such pairs fit */
+        assert_non_null(strstr(result, from));
+        keys += count / 2;
+        snprintf(from, sizeof from, "%s", next);
+    } while (from[0] != '\0');
+    assert_int_equal(keys, KEYS);
+    store_close(s);
+}
+
+/* ---- against a model ---- */
+
+enum { MODEL_KEYS = 12, MODEL_VALUE = 8000 };
+
+typedef struct model {
+    bool there[MODEL_KEYS];
+    char value[MODEL_KEYS][MODEL_VALUE];
+} model;
+
+static void random_step(store *s, store_lock *lock, model *m, uint64_t *seed)
+{
+    static char words[MODEL_VALUE + 64];
+    static char expected[MODEL_VALUE + 64];
+    unsigned k = (unsigned)(chance(seed) % MODEL_KEYS);
+    char *value = m->value[k];
+    switch (chance(seed) % 4) {
+    case 0:
+        if (m->there[k])
+            snprintf(expected, sizeof expected, "$%zu\r\n%.*s\r\n", strlen(value), MODEL_VALUE,
+                     value);
+        else
+            snprintf(expected, sizeof expected, "$-1\r\n");
+        snprintf(words, sizeof words, "GET|key%u", k);
+        break;
+    case 1:
+        snprintf(words, sizeof words, "DEL|key%u", k);
+        snprintf(expected, sizeof expected, ":%d\r\n", m->there[k]);
+        m->there[k] = false;
+        break;
+    default: {
+        size_t length = chance(seed) % (chance(seed) % 4 == 0 ? MODEL_VALUE : 40);
+        memset(value, (int)('a' + chance(seed) % 26), length);
+        value[length] = '\0';
+        m->there[k] = true;
+        snprintf(words, sizeof words, "SET|key%u|%.*s", k, MODEL_VALUE, value);
+        snprintf(expected, sizeof expected, "+OK\r\n");
+    }
+    }
+    expect_result(s, lock, words, expected);
+}
+
+/* Turns of any length, and opened again every now and then, which looks at every page. */
+static void test_model(void **state)
+{
+    enum { LOCKS = 3 };
+    static const char *const names[LOCKS] = {"one", "two", "three"};
+    static model models[LOCKS];
+    store_lock locks[LOCKS];
+    uint64_t seed = 11;
+    (void)state;
+    memset(models, 0, sizeof models);
+    store *s = store_at("a");
+    for (int i = 0; i < LOCKS; i++)
+        locks[i] = lock_named(s, names[i]);
+    for (int round = 0; round < 3000; round++) {
+        unsigned i = (unsigned)(chance(&seed) % LOCKS);
+        random_step(s, &locks[i], &models[i], &seed);
+        save_lock(s, &locks[i]);
+        if (chance(&seed) % 10 == 0)
+            assert_true(store_commit(s));
+        if (chance(&seed) % 100 != 0)
+            continue;
+        assert_true(store_commit(s));
+        store_close(s);
+        s = store_at("a");
+        for (int j = 0; j < LOCKS; j++) {
+            store_lock loaded = lock_named(s, names[j]);
+            assert_int_equal(loaded.executed, locks[j].executed);
+            assert_true(loaded.digest == locks[j].digest && loaded.bytes == locks[j].bytes);
+            locks[j] = loaded;
+        }
+    }
+    store_close(s);
+}
+
+/* ---- turns ---- */
+
+static void expect_read(store *s, const store_lock *lock, const char *key, const char *result)
+{
+    resp_out out = {0};
+    assert_true(store_read(s, lock, text_string(key), &out));
+    assert_int_equal(out.bytes, strlen(result));
+    assert_memory_equal(out.at, result, out.bytes);
+    resp_free(&out);
+}
+
+static void test_turns(void **state)
+{
+    (void)state;
+    store *s = store_at("a");
+    store_lock lock = lock_named(s, "lock");
+    expect_read(s, &lock, "k", "$-1\r\n");
+    assert_true(store_commit(s)); /* nothing to do */
+    assert_int_equal(store_used(s).commits, 0);
+    expect_result(s, &lock, "SET|k|one", "+OK\r\n");
+    expect_read(s, &lock, "k", "$3\r\none\r\n");
+    save_lock(s, &lock);
+    assert_int_equal(lock_named(s, "lock").executed, 1);
+    assert_true(store_commit(s));
+    assert_true(store_commit(s));
+    assert_int_equal(store_used(s).commits, 1);
+    expect_read(s, &lock, "k", "$3\r\none\r\n");
+    expect_result(s, &lock, "SET|k|two", "+OK\r\n");
+    expect_read(s, &lock, "k", "$3\r\ntwo\r\n");
+    store_close(s); /* without a commit */
+    s = store_at("a");
+    lock = lock_named(s, "lock");
+    assert_int_equal(lock.executed, 1);
+    expect_read(s, &lock, "k", "$3\r\none\r\n");
+    expect_read(s, &lock, "", "$-1\r\n");
+    store_close(s);
+}
+
+static void test_memory_mode(void **state)
+{
+    (void)state;
+    store_options options = options_for("a");
+    options.durability = STORE_MEMORY;
+    store *s = store_with(&options);
+    store_lock lock = lock_named(s, "lock");
+    expect_result(s, &lock, "SET|k|one", "+OK\r\n");
+    assert_true(store_commit(s));
+    assert_false(store_booted(s));
+    store_close(s);
+    s = store_with(&options);
+    assert_int_equal(lock_named(s, "lock").number, 0);
+    assert_false(store_booted(s));
+    assert_true(store_mark_booted(s));
+    store_close(s);
+    s = store_with(&options);
+    assert_true(store_booted(s));
+    assert_int_equal(lock_named(s, "lock").number, 0);
+    store_close(s);
+}
+
+static void test_booted(void **state)
+{
+    (void)state;
+    store *s = store_at("a");
+    assert_false(store_booted(s));
+    store_close(s);
+    s = store_at("a");
+    assert_false(store_booted(s));
+    assert_true(store_mark_booted(s));
+    assert_true(store_booted(s));
+    store_close(s);
+    s = store_at("a");
+    assert_true(store_booted(s));
+    store_close(s);
+}
+
+/* ---- what a lock must not forget ---- */
+
+static void random_record(wme_record *r, uint64_t *seed)
+{
+    r->epoch = 1 + chance(seed) % 1000;
+    r->sn = 1 + (chance(seed) << 7);
+    r->ops = 1;
+    r->op_sn = chance(seed) % 2 == 0 ? r->sn : 0;
+    r->owner = (uint8_t)(chance(seed) % WME_MOST_NODES);
+    r->entry = chance(seed) % 100;
+    for (uint8_t i = 0; i < WME_MOST_NODES; i++) {
+        r->granted[i] = chance(seed) % 3 == 0 ? chance(seed) << 20 : 0;
+        r->asked[i] = chance(seed) % 3 == 0 ? chance(seed) << 20 : 0;
+        r->queue[r->queued] = i;
+        r->queued = (uint8_t)(r->queued + chance(seed) % 2);
+    }
+    memset(&r->queue[r->queued], 0, (size_t)(WME_MOST_NODES - r->queued));
+    if (r->op_sn == 0 && chance(seed) % 2 == 0)
+        return;
+    r->last = op_new((uint32_t)(chance(seed) % 4 == 0 ? WME_MOST_OP : chance(seed) % 100));
+    r->last->id = chance(seed);
+    r->last->origin = (uint8_t)(chance(seed) % WME_MOST_NODES);
+    memset(r->last->data, (int)chance(seed) % 256, r->last->bytes);
+}
+
+static void expect_same_record(const wme_record *a, const wme_record *b)
+{
+    assert_int_equal(a->last != NULL, b->last != NULL);
+    if (a->last != NULL) {
+        assert_true(a->last->id == b->last->id && a->last->origin == b->last->origin);
+        assert_int_equal(a->last->bytes, b->last->bytes);
+        assert_memory_equal(a->last->data, b->last->data, a->last->bytes);
+    }
+    assert_true(a->epoch == b->epoch && a->sn == b->sn && a->ops == b->ops);
+    assert_true(a->op_sn == b->op_sn && a->owner == b->owner && a->entry == b->entry);
+    assert_memory_equal(a->granted, b->granted, sizeof a->granted);
+    assert_memory_equal(a->asked, b->asked, sizeof a->asked);
+    assert_int_equal(a->queued, b->queued);
+    assert_memory_equal(a->queue, b->queue, a->queued);
+}
+
+static void random_durable(replica_durable *d, uint64_t *seed)
+{
+    memset(d, 0, sizeof *d);
+    random_record(&d->now, seed);
+    d->consensus.epoch = d->now.epoch;
+    d->consensus.promised = chance(seed);
+    d->consensus.accepted = chance(seed) % 2;
+    if (d->consensus.accepted == 0)
+        return;
+    random_record(&d->consensus.value, seed);
+    if (d->consensus.value.last != NULL && d->now.last != NULL && chance(seed) % 2 == 0) {
+        wme_op_drop(d->consensus.value.last);
+        d->consensus.value.last = wme_op_keep(d->now.last);
+    }
+}
+
+static void test_durable(void **state)
+{
+    uint64_t seed = 3;
+    unsigned shared = 0;
+    (void)state;
+    store_options options = options_for("a");
+    options.durability = STORE_MEMORY;
+    store *s = store_with(&options);
+    store_lock lock;
+    replica_durable d;
+    replica_durable loaded;
+    assert_int_equal(store_load(s, text_string("lock"), &lock, &loaded), STORE_UNKNOWN);
+    for (int round = 0; round < 500; round++) {
+        random_durable(&d, &seed);
+        assert_true(store_save(s, &lock, &d));
+        if (round % 3 == 0)
+            assert_true(store_commit(s));
+        assert_int_equal(store_load(s, text_string("lock"), &lock, &loaded), STORE_FOUND);
+        expect_same_record(&d.now, &loaded.now);
+        expect_same_record(&d.consensus.value, &loaded.consensus.value);
+        assert_true(d.consensus.epoch == loaded.consensus.epoch);
+        assert_true(d.consensus.promised == loaded.consensus.promised);
+        assert_true(d.consensus.accepted == loaded.consensus.accepted);
+        shared += d.now.last != NULL && d.now.last == d.consensus.value.last &&
+                  loaded.now.last == loaded.consensus.value.last;
+        replica_durable_end(&d);
+        replica_durable_end(&loaded);
+    }
+    assert_true(shared > 10);
+    store_close(s);
+}
+
+static void test_recall(void **state)
+{
+    static char words[OP_MOST_KEPT + 64];
+    (void)state;
+    store *s = store_at("a");
+    store_lock lock = lock_named(s, "lock");
+    wme_op *mine = op_from("INCR|n|5", 2, 77);
+    wme_op *other = op_from("INCR|n|6", 1, 78);
+    resp_out out = {0};
+    assert_true(store_execute(s, &lock, mine, 1, &out));
+    assert_true(store_execute(s, &lock, other, 2, &out));
+    assert_int_equal(lock.answered[2], 77);
+    assert_int_equal(lock.answered[1], 78);
+    assert_int_equal(lock.answered[0], 0);
+    out.bytes = 0;
+    assert_true(store_recall(s, &lock, mine, &out));
+    assert_true(store_recall(s, &lock, other, &out));
+    assert_memory_equal(out.at, ":5\r\n:11\r\n", 9);
+    snprintf(words, sizeof words, "SET|long|%0*d", OP_MOST_KEPT, 0);
+    expect_result(s, &lock, words, "+OK\r\n");
+    wme_op *get = op_from("GET|long", 4, 79);
+    out.bytes = 0;
+    assert_true(store_execute(s, &lock, get, 4, &out));
+    assert_true(out.bytes > OP_MOST_KEPT);
+    out.bytes = 0;
+    save_lock(s, &lock);
+    assert_true(store_commit(s));
+    lock = lock_named(s, "lock");
+    assert_true(store_recall(s, &lock, get, &out));
+    assert_memory_equal(out.at, "-TOOLONG ", 9);
+    resp_free(&out);
+    wme_op_drop(mine);
+    wme_op_drop(other);
+    wme_op_drop(get);
+    store_close(s);
+}
+
+/* ---- names ---- */
+
+static void add_name(void *context, byte_string name)
+{
+    resp_out *all = context;
+    resp_raw(all, name.at, name.bytes);
+    resp_raw(all, "/", 1);
+}
+
+static void expect_names(store *s, const char *names, size_t bytes)
+{
+    resp_out all = {0};
+    assert_true(store_each(s, add_name, &all));
+    assert_int_equal(all.bytes, bytes);
+    assert_memory_equal(all.at, names, bytes);
+    resp_free(&all);
+}
+
+/* Names have any bytes, and one that begins like another has nothing to do with it. */
+static void test_names(void **state)
+{
+    static const byte_string names[] = {{(const uint8_t *)"a", 1},
+                                        {(const uint8_t *)"a\0", 2},
+                                        {(const uint8_t *)"\xff\xff", 2},
+                                        {(const uint8_t *)"\0", 1}};
+    enum { NAMES = sizeof names / sizeof *names };
+    store_lock locks[NAMES];
+    char longest[STORE_MOST_NAME];
+    replica_durable d;
+    bool forgotten;
+    (void)state;
+    store *s = store_at("a");
+    for (int i = 0; i < NAMES; i++) {
+        assert_int_equal(store_load(s, names[i], &locks[i], &d), STORE_UNKNOWN);
+        for (int j = 0; j <= i; j++) /* each counts for itself */
+            assert_int_equal(run_op(s, &locks[i], "INCR|n")[1], '1' + j);
+        save_lock(s, &locks[i]);
+    }
+    expect_names(s, "\0/a/a\0/\xff\xff/", 10);
+    assert_true(store_forget(s, &locks[0], &forgotten));
+    assert_false(forgotten); /* it has executed something */
+    memset(longest, 'x', sizeof longest);
+    store_lock fresh;
+    byte_string name = {(const uint8_t *)longest, sizeof longest};
+    assert_int_equal(store_load(s, name, &fresh, &d), STORE_UNKNOWN);
+    save_lock(s, &fresh);
+    assert_true(store_commit(s));
+    assert_int_equal(store_load(s, name, &fresh, &d), STORE_FOUND);
+    assert_true(store_forget(s, &fresh, &forgotten));
+    assert_true(forgotten);
+    assert_int_equal(store_load(s, name, &fresh, &d), STORE_UNKNOWN);
+    assert_true(store_forget(s, &fresh, &forgotten));
+    assert_true(store_commit(s));
+    store_close(s);
+    s = store_at("a");
+    expect_names(s, "\0/a/a\0/\xff\xff/", 10);
+    for (int i = 0; i < NAMES; i++) {
+        assert_int_equal(store_load(s, names[i], &locks[i], &d), STORE_FOUND);
+        char value[16];
+        snprintf(value, sizeof value, "$1\r\n%d\r\n", i + 1);
+        expect_read(s, &locks[i], "n", value);
+        replica_durable_end(&d);
+    }
+    store_close(s);
+}
+
+/* What consensus has promised is never forgotten, though nothing else has happened. */
+static void test_not_forgotten(void **state)
+{
+    replica_durable d = {.now = {.epoch = 1}, .consensus = {.epoch = 1, .promised = 5}};
+    bool forgotten = true;
+    (void)state;
+    store *s = store_at("a");
+    store_lock lock = lock_named(s, "lock");
+    assert_true(store_save(s, &lock, &d));
+    assert_true(store_forget(s, &lock, &forgotten));
+    assert_false(forgotten);
+    d = (replica_durable){.now = {.epoch = 2}};
+    assert_true(store_save(s, &lock, &d));
+    assert_true(store_forget(s, &lock, &forgotten));
+    assert_false(forgotten);
+    store_close(s);
+}
+
+int main(void)
+{
+    static suite s;
+    suite_add(&s, test_operations, NULL, "every operation and its results");
+    suite_add(&s, test_no_operation, NULL, "bytes that are no operation");
+    suite_add(&s, test_scan, NULL, "SCAN goes on where it said");
+    suite_add(&s, test_model, NULL, "3000 operations by chance");
+    suite_add(&s, test_turns, NULL, "turns");
+    suite_add(&s, test_memory_mode, NULL, "memory mode begins empty, and knows that it has run");
+    suite_add(&s, test_booted, NULL, "booted");
+    suite_add(&s, test_durable, NULL, "what a lock must not forget");
+    suite_add(&s, test_recall, NULL, "results that are recalled");
+    suite_add(&s, test_names, NULL, "names of locks");
+    suite_add(&s, test_not_forgotten, NULL, "a promise is not forgotten");
+    add_snapshot_tests(&s);
+    add_limit_tests(&s);
+    add_damage_tests(&s);
+    add_crash_tests(&s);
+    for (size_t i = 0; i < s.tests; i++) {
+        s.test[i].setup_func = scene_begin;
+        s.test[i].teardown_func = scene_end;
+    }
+    return suite_run(&s, "store");
+}
