@@ -24,7 +24,7 @@ enum {
     NODE_FIRST_TIMEOUT = 400,
     NODE_MOST_TIMEOUT = 4000,
     NODE_TRY_PATIENCE = 150, /* a TRY that must fetch the token fails after so long */
-    NODE_MOST_PEER_OUTPUT = 8 << 20,
+    NODE_MOST_PEER_OUTPUT = PEER_MOST_BYTES + (1 << 20), /* a snapshot must fit */
 };
 
 typedef struct node_counts {
