@@ -14,6 +14,7 @@ static void stop_waiting(session *me)
 {
     free(me->waits_for);
     me->waits_for = NULL;
+    me->waits_for_bytes = 0;
     me->waits = false;
 }
 
@@ -42,6 +43,7 @@ static void hear(session_roles *roles, wdme_message m, const char *name, size_t 
         resp_null(&me->out);
         break;
     case WDME_FAIL:
+        stop_waiting(me);
         resp_integer(&me->out, -(int64_t)m.generation);
         break;
     case WDME_EXIT_DONE:
@@ -133,8 +135,7 @@ static void tell(const order *o, resp_word name, wdme_message m)
     session *me = o->me;
     if (m.kind != WDME_EXIT && atomic_load_explicit(&me->of->closed, memory_order_relaxed)) {
         resp_error(&me->out, "CLOSED the server cannot write its file of tokens; see its log");
-        if (m.kind == WDME_LOCK)
-            stop_waiting(me);
+        stop_waiting(me);
         return;
     }
     switch (registry_tell(me->of->locks, &me->roles, name.at, name.bytes, m, o->now)) {
@@ -150,15 +151,18 @@ static void tell(const order *o, resp_word name, wdme_message m)
         resp_error(&me->out, "OOM the server is out of memory");
         break;
     }
-    if (m.kind == WDME_LOCK)
-        stop_waiting(me);
+    stop_waiting(me);
 }
 
 static void try(const order *o)
 {
+    session *me = o->me;
     resp_word name;
-    if (order_name(o, &name) && take_refusals(o, 2))
-        tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++o->me->request});
+    if (!order_name(o, &name) || !take_refusals(o, 2))
+        return;
+    me->waits = true; /* a node may have to ask others first: what comes next must not overtake */
+    me->wait_until = 0;
+    tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++me->request});
 }
 
 static void lock(const order *o)

@@ -38,13 +38,13 @@ typedef struct session {
     resp_out out;
     char from[64]; /* where the client is, in words; set before the first command */
     uint32_t request;
-    bool waits; /* for a lock: commands behind that stay unread */
+    bool waits; /* for an answer: commands behind that stay unread */
     bool trusted;
     bool ends;            /* nothing more is read; to be closed when `out` has been sent */
     uint64_t wait_until;  /* milliseconds; 0 for ever */
     uint64_t lease;       /* milliseconds of silence after which it loses what it holds; 0: none */
     uint64_t lease_until; /* 0 if there is none */
-    char *waits_for;      /* name, while it waits */
+    char *waits_for;      /* a lock, by LOCK: its name */
     size_t waits_for_bytes;
 } session;
 

@@ -319,6 +319,18 @@ static void node_wait_over(registry *r, session_roles *me, const char *name, siz
 
 /* ---- the end of a lease, of a session, of a section by force ---- */
 
+/* Taken away while it waits for an outcome: that may come yet, but not to this session. */
+static void take_away(cluster_node *n, seat *s)
+{
+    static const char words[] = "-LOST the lock was taken away; the operation may be executed "
+                                "nevertheless\r\n";
+    n->counts.lost++;
+    if (s->state == SEAT_ISSUES)
+        post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
+    hear(n, s, WDME_LOST, s->user.token);
+    leave(n, s);
+}
+
 static uint32_t node_lease_over(registry *r, session_roles *me, uint64_t now)
 {
     cluster_node *n = node_of(r);
@@ -329,9 +341,7 @@ static uint32_t node_lease_over(registry *r, session_roles *me, uint64_t now)
         if (!is_inside(s))
             continue;
         held++;
-        n->counts.lost++;
-        hear(n, s, WDME_LOST, s->user.token);
-        leave(n, s);
+        take_away(n, s);
     }
     return held;
 }
@@ -356,9 +366,7 @@ static bool node_release(registry *r, const char *name, size_t bytes, uint64_t g
     n->now = now;
     for (seat *s = p != NULL ? p->seats : NULL; s != NULL; s = s->next)
         if (is_inside(s) && s->user.token == generation) {
-            n->counts.lost++;
-            hear(n, s, WDME_LOST, generation);
-            leave(n, s);
+            take_away(n, s);
             return true;
         }
     return false;
