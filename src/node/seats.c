@@ -396,11 +396,11 @@ static void count_lock(const registry_row *row, void *context)
         sum->longest_queue = row->waiters;
 }
 
-static registry_counts node_count(registry *r)
+static registry_counts count_now(cluster_node *n)
 {
-    const node_counts *c = &node_of(r)->counts;
+    const node_counts *c = &n->counts;
     registry_counts sum = {
-        .locks = node_of(r)->places,
+        .locks = n->places,
         .sections = c->sections,
         .tries = c->tries,
         .failed = c->failed,
@@ -411,7 +411,27 @@ static registry_counts node_count(registry *r)
         .holds = c->holds,
         .waits = c->waits,
     };
-    node_each(r, count_lock, &sum);
+    node_each(&n->registry, count_lock, &sum);
+    return sum;
+}
+
+void seats_show(cluster_node *n)
+{
+    registry_counts sum = count_now(n);
+    pthread_mutex_lock(&n->showing);
+    n->shown = sum;
+    pthread_mutex_unlock(&n->showing);
+}
+
+/* Who serves /metrics is another thread: it must not walk through lists that change. */
+static registry_counts node_count(registry *r)
+{
+    cluster_node *n = node_of(r);
+    if (pthread_equal(pthread_self(), n->thread))
+        return count_now(n);
+    pthread_mutex_lock(&n->showing);
+    registry_counts sum = n->shown;
+    pthread_mutex_unlock(&n->showing);
     return sum;
 }
 
