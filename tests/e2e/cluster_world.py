@@ -37,11 +37,17 @@ class Node:
         self.process = None
 
     def start(self):
+        if os.path.exists(self.path):
+            os.unlink(self.path)  # of one that was killed: nobody must take it for this one's
         log = open(self.path + ".log", "ab")
         self.process = subprocess.Popen(self.command, stderr=log)
         log.close()
         processes.append(self.process)
         return self
+
+    def ready(self):
+        """Whether clients can connect; or it has ended."""
+        return os.path.exists(self.path) or self.crashed()
 
     def kill(self):
         self.process.kill()
@@ -64,7 +70,7 @@ class Cluster:
 
     def ready(self):
         for node in self.nodes:
-            wait_for(lambda n=node: os.path.exists(n.path))
+            wait_for(node.ready)
 
     def stop(self):
         codes = []
