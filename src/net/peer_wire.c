@@ -150,6 +150,7 @@ const char *peer_say(resp_out *out, uint8_t nodes, resp_word name, const wme_mes
 
 void peer_say_heartbeat(resp_out *out)
 {
-    resp_array(out, 1);
-    resp_text(out, "HEARTBEAT");
+    static const char whole[] = "*1\r\n$9\r\nHEARTBEAT\r\n";
+    if (out->most == 0 || out->bytes + sizeof whole - 1 <= out->most) /* never a part of it */
+        resp_raw(out, whole, sizeof whole - 1);
 }

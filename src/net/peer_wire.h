@@ -19,7 +19,7 @@
 
 enum {
     PEER_MOST_NAME = 512,              /* bytes of a lock's name */
-    PEER_MOST_SNAPSHOT = 16 * 1048576, /* bytes of a resource, if sent as a whole */
+    PEER_MOST_SNAPSHOT = 17 * 1048576, /* bytes of a resource, if sent as a whole */
     PEER_MOST_REST = 4096,             /* bytes of all but operations and snapshot */
     PEER_MOST_COMPLAINT = 512,         /* bytes of the other node's last words */
     PEER_MOST_OPS = 1 + WME_MOST_LOG,  /* operations in one message */

@@ -63,8 +63,7 @@ void registry_hold_back(registry *r, session_roles *before);
 void registry_open(registry *r, session_roles *before, uint64_t now);
 
 typedef enum registry_verdict {
-    REGISTRY_DONE,   /* the session has heard the answer; that to LOCK may still come */
-    REGISTRY_LATER,  /* the answer to TRY will come */
+    REGISTRY_DONE,   /* the session has heard the answer, or will */
     REGISTRY_CROWD,  /* too many wait for it already */
     REGISTRY_TWICE,  /* it waits for it already, or holds it */
     REGISTRY_NO_ROOM /* no memory */

@@ -208,6 +208,14 @@ static void audit(service *s, const char *from, const char *what)
 
 /* ---- begin and end ---- */
 
+static size_t longest_word(const serve_settings *settings)
+{
+    enum { USUAL = 512 };
+    size_t most =
+        settings->most_name > settings->most_word ? settings->most_name : settings->most_word;
+    return most > USUAL ? most : USUAL;
+}
+
 static void init_loop(server *of, uint32_t which)
 {
     loop *in = &of->loop[which];
@@ -264,8 +272,7 @@ const char *serve(const serve_settings *settings)
     of = (server){
         .settings = settings,
         .loops = settings->loops,
-        .service = {.limits = {.word_bytes = settings->most_name > 512 ? settings->most_name : 512,
-                               .command_bytes = CHUNK},
+        .service = {.limits = {.word_bytes = longest_word(settings), .command_bytes = CHUNK},
                     .most_output = settings->most_output,
                     .most_name = settings->most_name,
                     .longest_lease = LONGEST_LEASE,

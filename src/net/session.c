@@ -135,16 +135,11 @@ static void tell(const order *o, resp_word name, wdme_message m)
     session *me = o->me;
     if (m.kind != WDME_EXIT && atomic_load_explicit(&me->of->closed, memory_order_relaxed)) {
         resp_error(&me->out, "CLOSED the server cannot write its file of tokens; see its log");
-        if (m.kind == WDME_LOCK)
-            stop_waiting(me);
+        stop_waiting(me);
         return;
     }
     switch (registry_tell(me->of->locks, &me->roles, name.at, name.bytes, m, o->now)) {
     case REGISTRY_DONE:
-        return;
-    case REGISTRY_LATER:
-        me->waits = true;
-        me->wait_until = 0;
         return;
     case REGISTRY_CROWD:
         resp_error(&me->out, "CROWD too many wait for this lock already");
@@ -156,15 +151,18 @@ static void tell(const order *o, resp_word name, wdme_message m)
         resp_error(&me->out, "OOM the server is out of memory");
         break;
     }
-    if (m.kind == WDME_LOCK)
-        stop_waiting(me);
+    stop_waiting(me);
 }
 
 static void try(const order *o)
 {
+    session *me = o->me;
     resp_word name;
-    if (order_name(o, &name) && take_refusals(o, 2))
-        tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++o->me->request});
+    if (!order_name(o, &name) || !take_refusals(o, 2))
+        return;
+    me->waits = true; /* a node may have to ask others first: what comes next must not overtake */
+    me->wait_until = 0;
+    tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++me->request});
 }
 
 static void lock(const order *o)

@@ -39,7 +39,7 @@ typedef struct session {
     resp_out out;
     char from[64]; /* where the client is, in words; set before the first command */
     uint32_t request;
-    bool waits; /* for a lock: commands behind that stay unread */
+    bool waits; /* for an answer: commands behind that stay unread */
     bool trusted;
     bool challenged; /* it has asked for `challenge`, and not answered yet */
     uint8_t challenge[PROOF_BYTES];
@@ -47,7 +47,7 @@ typedef struct session {
     uint64_t wait_until;  /* milliseconds; 0 for ever */
     uint64_t lease;       /* milliseconds of silence after which it loses what it holds; 0: none */
     uint64_t lease_until; /* 0 if there is none */
-    char *waits_for;      /* name, while it waits */
+    char *waits_for;      /* a lock, by LOCK: its name */
     size_t waits_for_bytes;
 } session;
 

@@ -3,6 +3,7 @@
 #include "../net/log.h"
 #include "../net/server.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static bool node_open(server *of, char complaint[256])
     uv_loop_t *uv = &of->loop[0].uv;
     uint8_t chance[PROOF_BYTES];
     uint64_t seed;
+    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the disk like any other */
     if (!open_store(d, complaint))
         return false;
     bool first_run = !store_booted(d->store);

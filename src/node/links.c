@@ -3,12 +3,23 @@
 #include "../net/listen.h"
 #include "../net/log.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_PAUSE = 50, MOST_PAUSE = 1000, CHUNK_BYTES = 65536, MOST_GUESTS = 64 };
+enum {
+    LEAST_PAUSE = 50,
+    MOST_PAUSE = 1000,
+    MOST_GREETING = 2000, /* milliseconds from the first packet until both know each other */
+    /* Silence after which a connection is given up. Without this TCP would repeat more and more
+     * slowly, and a network that works again be of no use for minutes. */
+    MOST_SILENCE = 3000,
+    CHUNK_BYTES = 65536,
+    MOST_GUESTS = 64,
+};
 
 /*
  * A connection. Of those that this node dials there is one for each peer, for ever; one that was
@@ -20,10 +31,12 @@ typedef struct wire {
     bool open; /* the socket is libuv's, and not yet closed */
     bool closing;
     bool writes;
+    bool doubted; /* late, at the last look */
     uint8_t peer; /* whom it dials */
     uint32_t pause;
     uv_tcp_t socket;
-    uv_timer_t again;
+    uv_timer_t again; /* of one that dials: then; while it greets, or was accepted: the end */
+    uint64_t heard;   /* when the other last said something */
     uv_connect_t connecting;
     uv_getaddrinfo_t asking;
     uv_write_t write;
@@ -63,6 +76,16 @@ static void forget_bytes(wire *l)
     l->writes = false;
 }
 
+static void guest_closed(uv_handle_t *handle)
+{
+    wire *l = handle->data;
+    *(l->previous != NULL ? &l->previous->next : &l->of->guests) = l->next;
+    if (l->next != NULL)
+        l->next->previous = l->previous;
+    l->of->guest_count--;
+    free(l);
+}
+
 static void closed(uv_handle_t *handle)
 {
     wire *l = handle->data;
@@ -70,11 +93,7 @@ static void closed(uv_handle_t *handle)
     forget_bytes(l);
     l->open = l->closing = false;
     if (!l->dials) {
-        *(l->previous != NULL ? &l->previous->next : &of->guests) = l->next;
-        if (l->next != NULL)
-            l->next->previous = l->previous;
-        of->guest_count--;
-        free(l);
+        uv_close((uv_handle_t *)&l->again, guest_closed);
     } else if (!of->ends) {
         l->pause = l->pause * 2 > MOST_PAUSE ? MOST_PAUSE : l->pause * 2;
         uv_timer_start(&l->again, dial, l->pause, 0);
@@ -93,6 +112,32 @@ static void hang_up(wire *l, const char *why)
     if (l->dials && known)
         node_reached(l->of->node, l->peer, false);
     uv_close((uv_handle_t *)&l->socket, closed);
+}
+
+/* Whoever said nothing for too long, or does not take what it is sent, is not there. */
+static void look_at_clock(uv_timer_t *timer)
+{
+    wire *l = timer->data;
+    bool greets = l->auth.state != PEER_AUTH_DONE;
+    bool late = greets || uv_now(l->of->loop) > l->heard + MOST_SILENCE;
+    if (!greets && l->dials)
+        return; /* it only speaks: TCP says whether that arrives */
+    if (late && l->doubted) {
+        hang_up(l, greets ? "no greeting in time" : "silent for too long");
+        return;
+    }
+    l->doubted = late; /* if this node itself slept, what was said is still to be read */
+    uv_timer_start(&l->again, look_at_clock, late ? LEAST_PAUSE : MOST_SILENCE, 0);
+}
+
+static void set_limits(wire *l)
+{
+    int socket;
+    unsigned limit = MOST_SILENCE;
+    if (uv_fileno((uv_handle_t *)&l->socket, &socket) == 0)
+        setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+    uv_tcp_nodelay(&l->socket, 1);
+    uv_tcp_keepalive(&l->socket, 1, 1);
 }
 
 /* ---- bytes out ---- */
@@ -196,7 +241,7 @@ static size_t take(wire *l, const char *bytes, size_t count)
 
 static bool keep(wire *l, const char *bytes, size_t count)
 {
-    if (l->pending_bytes + count > PEER_MOST_BYTES)
+    if (l->pending_bytes + count > PEER_MOST_BYTES + CHUNK_BYTES) /* the next has begun */
         return false;
     if (l->pending_bytes + count > l->pending_room) {
         size_t room = (l->pending_bytes + count) * 2;
@@ -230,6 +275,7 @@ static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
         hang_up(l, count == UV_EOF ? "closed" : uv_strerror((int)count));
         return;
     }
+    l->heard = uv_now(l->of->loop);
     size_t bytes = (size_t)count;
     size_t used = l->pending_bytes == 0 ? take(l, chunk->base, bytes) : 0;
     if (l->closing)
@@ -249,8 +295,7 @@ static void get_chunk(uv_handle_t *handle, size_t suggested, uv_buf_t *chunk)
 
 static void begin_to_read(wire *l)
 {
-    uv_tcp_nodelay(&l->socket, 1);
-    uv_tcp_keepalive(&l->socket, 1, 30);
+    set_limits(l);
     uv_read_start((uv_stream_t *)&l->socket, get_chunk, have_read);
 }
 
@@ -283,6 +328,8 @@ static void resolved(uv_getaddrinfo_t *asking, int status, struct addrinfo *foun
         uv_tcp_init(l->of->loop, &l->socket);
         l->socket.data = l;
         l->open = true;
+        l->doubted = false;
+        uv_timer_start(&l->again, look_at_clock, MOST_GREETING, 0);
         error = uv_tcp_connect(&l->connecting, &l->socket, found->ai_addr, connected);
         if (error != 0)
             hang_up(l, uv_strerror(error));
@@ -323,7 +370,9 @@ static void accepted(void *context, int socket, bool is_unix)
     l->of = of;
     l->open = true;
     uv_tcp_init(of->loop, &l->socket);
-    l->socket.data = l->write.data = l;
+    uv_timer_init(of->loop, &l->again);
+    l->socket.data = l->write.data = l->again.data = l;
+    uv_timer_start(&l->again, look_at_clock, MOST_GREETING, 0);
     l->next = of->guests;
     if (l->next != NULL)
         l->next->previous = l;

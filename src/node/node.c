@@ -19,6 +19,8 @@ bool node_start(cluster_node *n, uint8_t me, uint8_t nodes, bool ack_all, store 
     n->most_waiters = 10000;
     n->chance = chance;
     n->now = now;
+    n->thread = pthread_self();
+    pthread_mutex_init(&n->showing, NULL);
     n->buckets = 256;
     n->bucket = calloc(n->buckets, sizeof(site *));
     for (uint8_t i = 0; i < nodes; i++)
@@ -36,6 +38,7 @@ void node_end(cluster_node *n)
             place_free(n, p);
         }
     free(n->bucket);
+    pthread_mutex_destroy(&n->showing);
     for (uint8_t i = 0; i < n->wme.nodes; i++)
         resp_free(&n->to_peer[i]);
     for (uint32_t i = 0; i < WME_MOST_ACTIONS; i++)
@@ -150,6 +153,7 @@ void node_tick(cluster_node *n, uint64_t now)
             peer_say_heartbeat(&n->to_peer[i]);
     for_all(n, tick_if_busy);
     sweep(n);
+    seats_show(n);
 }
 
 bool node_turn_ends(cluster_node *n)

@@ -15,6 +15,8 @@
 #include "../resource/store.h"
 #include "../wme/detector.h"
 
+#include <pthread.h>
+
 typedef struct site site;
 
 /* In milliseconds; the clock is uv_now's. */
@@ -24,7 +26,7 @@ enum {
     NODE_FIRST_TIMEOUT = 400,
     NODE_MOST_TIMEOUT = 4000,
     NODE_TRY_PATIENCE = 150, /* a TRY that must fetch the token fails after so long */
-    NODE_MOST_PEER_OUTPUT = PEER_MOST_BYTES + (1 << 20), /* a snapshot must fit */
+    NODE_MOST_PEER_OUTPUT = PEER_MOST_BYTES + (8 << 20), /* the largest message, and others */
 };
 
 typedef struct node_counts {
@@ -54,6 +56,9 @@ typedef struct cluster_node {
     wme_out out;
     resp_out results[WME_MOST_ACTIONS];
     node_counts counts;
+    pthread_t thread;        /* that runs the node */
+    pthread_mutex_t showing; /* for `shown` */
+    registry_counts shown;   /* to other threads: as of the last tick */
 } cluster_node;
 
 /* `s` is open, and marked as booted by who calls this; `first_run` as it was before. */

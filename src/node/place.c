@@ -2,8 +2,11 @@
 #include "place.h"
 #include "../wme/out.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert(STORE_MOST_SNAPSHOT <= PEER_MOST_SNAPSHOT, "whatever a lock has can be sent");
 
 /* FNV-1a: the same on every node, since the first owner of a lock depends on it. */
 static uint64_t hash_name(const char *name, size_t bytes)

@@ -55,6 +55,8 @@ void seats_dismiss(cluster_node *n);
 void seats_push(const site *p, const char *what);
 /* Those who tried, and had to wait for too long. */
 void seats_time(cluster_node *n, site *p);
+/* Counts, for other threads. */
+void seats_show(cluster_node *n);
 extern const registry_ways node_ways;
 
 #endif

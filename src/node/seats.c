@@ -179,7 +179,7 @@ static void fail(cluster_node *n, seat *s)
     hear(n, s, WDME_FAIL, generation_now(s->of));
 }
 
-static registry_verdict try(cluster_node *n, seat *s)
+static void try(cluster_node *n, seat *s)
 {
     site *p = s->of;
     bool taken_here = p->replica.stub.inside != NULL || p->replica.stub.first != NULL;
@@ -188,12 +188,8 @@ static registry_verdict try(cluster_node *n, seat *s)
     session_roles *who = s->who;
     place_carry_out(n, p);
     s = find_seat(who, p); /* it may have come and gone */
-    if (s == NULL || s->state != SEAT_TRIES)
-        return REGISTRY_DONE;
-    if (!taken_here)
-        return REGISTRY_LATER;
-    fail(n, s);
-    return REGISTRY_DONE;
+    if (s != NULL && s->state == SEAT_TRIES && taken_here)
+        fail(n, s);
 }
 
 void seats_time(cluster_node *n, site *p)
@@ -233,8 +229,10 @@ static registry_verdict ask(cluster_node *n, session_roles *me, site *p, wdme_me
     s = add_seat(n, me, p, m.request);
     if (s == NULL)
         return REGISTRY_NO_ROOM;
-    if (m.kind == WDME_TRY)
-        return try(n, s);
+    if (m.kind == WDME_TRY) {
+        try(n, s);
+        return REGISTRY_DONE;
+    }
     s->state = SEAT_LOCKS;
     p->waiters++;
     replica_try(&p->replica, &n->wme, &s->user, &n->out);
@@ -321,6 +319,18 @@ static void node_wait_over(registry *r, session_roles *me, const char *name, siz
 
 /* ---- the end of a lease, of a session, of a section by force ---- */
 
+/* Taken away while it waits for an outcome: that may come yet, but not to this session. */
+static void take_away(cluster_node *n, seat *s)
+{
+    static const char words[] = "-LOST the lock was taken away; the operation may be executed "
+                                "nevertheless\r\n";
+    n->counts.lost++;
+    if (s->state == SEAT_ISSUES)
+        post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
+    hear(n, s, WDME_LOST, s->user.token);
+    leave(n, s);
+}
+
 static uint32_t node_lease_over(registry *r, session_roles *me, uint64_t now)
 {
     cluster_node *n = node_of(r);
@@ -331,9 +341,7 @@ static uint32_t node_lease_over(registry *r, session_roles *me, uint64_t now)
         if (!is_inside(s))
             continue;
         held++;
-        n->counts.lost++;
-        hear(n, s, WDME_LOST, s->user.token);
-        leave(n, s);
+        take_away(n, s);
     }
     return held;
 }
@@ -358,9 +366,7 @@ static bool node_release(registry *r, const char *name, size_t bytes, uint64_t g
     n->now = now;
     for (seat *s = p != NULL ? p->seats : NULL; s != NULL; s = s->next)
         if (is_inside(s) && s->user.token == generation) {
-            n->counts.lost++;
-            hear(n, s, WDME_LOST, generation);
-            leave(n, s);
+            take_away(n, s);
             return true;
         }
     return false;
@@ -390,11 +396,11 @@ static void count_lock(const registry_row *row, void *context)
         sum->longest_queue = row->waiters;
 }
 
-static registry_counts node_count(registry *r)
+static registry_counts count_now(cluster_node *n)
 {
-    const node_counts *c = &node_of(r)->counts;
+    const node_counts *c = &n->counts;
     registry_counts sum = {
-        .locks = node_of(r)->places,
+        .locks = n->places,
         .sections = c->sections,
         .tries = c->tries,
         .failed = c->failed,
@@ -405,7 +411,27 @@ static registry_counts node_count(registry *r)
         .holds = c->holds,
         .waits = c->waits,
     };
-    node_each(r, count_lock, &sum);
+    node_each(&n->registry, count_lock, &sum);
+    return sum;
+}
+
+void seats_show(cluster_node *n)
+{
+    registry_counts sum = count_now(n);
+    pthread_mutex_lock(&n->showing);
+    n->shown = sum;
+    pthread_mutex_unlock(&n->showing);
+}
+
+/* Who serves /metrics is another thread: it must not walk through lists that change. */
+static registry_counts node_count(registry *r)
+{
+    cluster_node *n = node_of(r);
+    if (pthread_equal(pthread_self(), n->thread))
+        return count_now(n);
+    pthread_mutex_lock(&n->showing);
+    registry_counts sum = n->shown;
+    pthread_mutex_unlock(&n->showing);
     return sum;
 }
 

@@ -4,80 +4,16 @@
 Usage: cluster.py BATON [--sanitized] [--seconds N]     how long the nodes are killed and paused (10)
 """
 
-import os
 import random
 import signal
-import socket
-import subprocess
 import sys
 import threading
 import time
 
-from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, processes, results, wait_for
+from cluster_world import Cluster, check
+from service import Client, Failure, finish
 
 SECONDS = int(sys.argv[sys.argv.index("--seconds") + 1]) if "--seconds" in sys.argv else 10
-IDS = "abc"
-
-
-def check(name, good):
-    results.append(bool(good))
-    print(f"{'ok' if good else 'not ok'} {len(results)} - {name}", flush=True)
-
-
-def free_ports(count):
-    """Ports that nobody has at the moment."""
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
-
-
-class Node:
-    """One of them; `path` is where its clients connect."""
-
-    def __init__(self, name, peers, *options):
-        self.name = name
-        self.path = os.path.join(SCRATCH, name + ".socket")
-        self.command = [BATON, "node", "--id", name, "--peers", peers, "--client", self.path,
-                        "--data", os.path.join(SCRATCH, name + ".data"), *options]
-        self.process = None
-
-    def start(self):
-        log = open(self.path + ".log", "ab")
-        self.process = subprocess.Popen(self.command, stderr=log)
-        log.close()
-        processes.append(self.process)
-        return self
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def text(self):
-        with open(self.path + ".log", encoding="utf-8", errors="replace") as log:
-            return log.read()
-
-
-class Cluster:
-    def __init__(self, *options):
-        ports = free_ports(len(IDS))
-        peers = ",".join(f"{i}=127.0.0.1:{p}" for i, p in zip(IDS, ports))
-        self.nodes = [Node(i, peers, *options).start() for i in IDS]
-
-    def ready(self):
-        for node in self.nodes:
-            wait_for(lambda n=node: os.path.exists(n.path))
-
-    def stop(self):
-        codes = []
-        for node in self.nodes:
-            node.process.send_signal(signal.SIGTERM)
-        for node in self.nodes:
-            codes.append(node.process.wait(PATIENCE))
-        return codes
 
 
 class Tally:

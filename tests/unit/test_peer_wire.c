@@ -280,7 +280,7 @@ static const wrong wrongs[] = {
     /* Too long: known before it has come. */
     {"*4\r\n$6\r\nINVOKE\r\n$4\r\nlock\r\n$9\r\n1 2 3 4 0\r\n$65537\r\n", "bulk length"},
     {"*3\r\n$3\r\nACK\r\n$65537\r\n", "bulk length"},
-    {"*4\r\n$5\r\nSTATE\r\n$16777217\r\n", "bulk length"},
+    {"*4\r\n$5\r\nSTATE\r\n$17825793\r\n", "bulk length"},
     {"*33\r\n", "multibulk length"},
 };
 
