@@ -17,6 +17,11 @@ cluster_node *daemon_node(service *s)
     return &daemon_of((server *)(void *)s)->node;
 }
 
+const peers *daemon_peers(service *s)
+{
+    return &daemon_of((server *)(void *)s)->peers;
+}
+
 static bool remember_lease(service *s, uint64_t lease)
 {
     (void)s;

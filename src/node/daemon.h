@@ -24,5 +24,6 @@ extern const session_command daemon_commands[];
 
 /* Of a service whose backend this is. */
 cluster_node *daemon_node(service *s);
+const peers *daemon_peers(service *s);
 
 #endif

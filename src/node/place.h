@@ -32,6 +32,7 @@ struct site {
     store_lock kept;
     seat *seats;
     uint32_t waiters;
+    uint64_t epoch;      /* that was counted */
     uint64_t last_token; /* largest that is known here */
     uint64_t hash;
     size_t name_bytes;

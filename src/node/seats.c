@@ -83,14 +83,37 @@ static uint64_t lapse(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
+static bool is_inside(const seat *s)
+{
+    return s != NULL && (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES);
+}
+
+static void wait_begins(cluster_node *n, site *p)
+{
+    p->waiters++;
+    n->counts.waiting++;
+}
+
+static void wait_ends(cluster_node *n, site *p)
+{
+    p->waiters--;
+    n->counts.waiting--;
+}
+
+static void stay_ends(cluster_node *n, const seat *s)
+{
+    n->counts.held--;
+    durations_add(&n->counts.holds, lapse(s->since, n->now));
+}
+
 /* The session has nothing to do with the lock any more. */
 static void leave(cluster_node *n, seat *s)
 {
     site *p = s->of;
     if (s->state == SEAT_LOCKS)
-        p->waiters--;
-    else if (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES)
-        durations_add(&n->counts.holds, lapse(s->since, n->now));
+        wait_ends(n, p);
+    else if (is_inside(s))
+        stay_ends(n, s);
     replica_leave(&p->replica, &n->wme, &s->user, &n->out);
     drop_seat(s);
     place_carry_out(n, p);
@@ -101,12 +124,13 @@ static void leave(cluster_node *n, seat *s)
 static void enter(cluster_node *n, seat *s, uint64_t token)
 {
     if (s->state == SEAT_LOCKS) {
-        s->of->waiters--;
+        wait_ends(n, s->of);
         durations_add(&n->counts.waits, lapse(s->asked_at, n->now));
     }
     s->state = SEAT_INSIDE;
     s->since = n->now;
     n->counts.sections++;
+    n->counts.held++;
     hear(n, s, WDME_OK, token);
 }
 
@@ -120,7 +144,8 @@ static void eject(cluster_node *n, seat *s)
         post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
     post(s->who, &(notice){.push = "ejected", .message.generation = s->user.token}, p->name,
          p->name_bytes);
-    durations_add(&n->counts.holds, lapse(s->since, n->now));
+    if (is_inside(s))
+        stay_ends(n, s);
     drop_seat(s);
 }
 
@@ -213,7 +238,7 @@ static registry_verdict ask_again(cluster_node *n, seat *s, wdme_message m)
     } else {
         s->state = SEAT_LOCKS;
         s->asked_at = n->now;
-        s->of->waiters++;
+        wait_begins(n, s->of);
     }
     return REGISTRY_DONE;
 }
@@ -234,15 +259,10 @@ static registry_verdict ask(cluster_node *n, session_roles *me, site *p, wdme_me
         return REGISTRY_DONE;
     }
     s->state = SEAT_LOCKS;
-    p->waiters++;
+    wait_begins(n, p);
     replica_try(&p->replica, &n->wme, &s->user, &n->out);
     place_carry_out(n, p);
     return REGISTRY_DONE;
-}
-
-static bool is_inside(const seat *s)
-{
-    return s != NULL && (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES);
 }
 
 static void exit_section(cluster_node *n, session_roles *me, site *p, uint64_t token)
@@ -379,20 +399,16 @@ static void node_each(registry *r, void (*each)(const registry_row *row, void *c
                          context);
 }
 
-static void count_lock(const registry_row *row, void *context)
-{
-    registry_counts *sum = context;
-    sum->held++;
-    sum->waiting += row->waiters;
-    if (row->waiters > sum->longest_queue)
-        sum->longest_queue = row->waiters;
-}
-
+/* From any thread: as of the end of the last turn. */
 static registry_counts node_count(registry *r)
 {
-    const node_counts *c = &node_of(r)->counts;
-    registry_counts sum = {
-        .locks = node_of(r)->places,
+    node_figures f = node_look(node_of(r));
+    const node_counts *c = &f.counts;
+    return (registry_counts){
+        .locks = f.locks,
+        .held = c->held,
+        .waiting = c->waiting,
+        .longest_queue = c->longest_queue,
         .sections = c->sections,
         .tries = c->tries,
         .failed = c->failed,
@@ -403,8 +419,6 @@ static registry_counts node_count(registry *r)
         .holds = c->holds,
         .waits = c->waits,
     };
-    node_each(r, count_lock, &sum);
-    return sum;
 }
 
 static uint64_t node_locks(registry *r)
