@@ -21,6 +21,9 @@ typedef struct serve_backend {
     void (*stop)(
         struct server *of); /* the first loop ends: close what is open in it; may be NULL */
     void (*close)(struct server *of);
+    /* The rest may be NULL, and is called by the thread of the pages. */
+    bool (*is_open)(struct server *of, char why[128]);       /* if nobody can be let in, why */
+    void (*more_metrics)(struct server *of, resp_out *text); /* besides the usual */
 } serve_backend;
 
 /* The registers of this server alone. */

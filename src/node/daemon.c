@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static node_daemon *daemon_of(const server *of)
+node_daemon *daemon_of(const server *of)
 {
     return of->settings->context;
 }
@@ -130,4 +130,11 @@ static void node_close(server *of)
     store_close(d->store);
 }
 
-const serve_backend serve_node = {node_open, node_look_after, node_stop, node_close};
+const serve_backend serve_node = {
+    .open = node_open,
+    .look_after = node_look_after,
+    .stop = node_stop,
+    .close = node_close,
+    .is_open = daemon_is_open,
+    .more_metrics = daemon_metrics,
+};

@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
+import threading
 
 sys.dont_write_bytecode = True
 from cluster import Cluster
 from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, test, wait_for
 
-cluster = Cluster()
+cluster = Cluster("--http", "0")
 cluster.ready()
 AT = [node.path for node in cluster.nodes]
 
@@ -116,6 +119,85 @@ def _():
     finally:
         alone.terminate()
         alone.wait(PATIENCE)
+
+
+def page(node, path):
+    """Status and text."""
+    port = int(re.findall(r"event=http at=127\.0\.0\.1:(\d+)", node.text())[-1])
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        while data := connection.recv(65536):
+            answer += data
+    head, text = answer.decode().split("\r\n\r\n", 1)
+    return int(head.split()[1]), text
+
+
+def metrics(node):
+    lines = page(node, "metrics")[1].splitlines()
+    return {line.split()[0]: float(line.split()[1]) for line in lines if not line.startswith("#")}
+
+
+@test("metrics: what a node counts")
+def _():
+    before = metrics(cluster.nodes[1])
+    use(cluster.nodes[0], "counted", 4)
+    wait_for(lambda: metrics(cluster.nodes[1])["baton_node_operations_total"]
+             == before["baton_node_operations_total"] + 4)
+    now = metrics(cluster.nodes[1])
+    for name in ("messages_sent_total", "messages_received_total", "turns_total", "commits_total"):
+        assert now["baton_node_" + name] > before["baton_node_" + name], name
+    assert now["baton_node_peers"] == now["baton_node_peers_reached"] == 2
+    assert now["baton_node_peers_suspected"] == 0 and now["baton_node_majority"] == 1 == now["baton_open"]
+    assert 0 < now["baton_node_store_bytes"] <= now["baton_node_store_most_bytes"]
+    assert metrics(cluster.nodes[0])["baton_grants_total"] >= 4
+    text = page(cluster.nodes[1], "metrics")[1]
+    families = re.findall(r"^# HELP (\S+) ", text, re.M)
+    assert len(families) == len(set(families)) == len(re.findall("^# TYPE ", text, re.M))
+
+
+@test("metrics: who holds and waits, while others look")
+def _():
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            metrics(cluster.nodes[0])
+            page(cluster.nodes[0], "health")
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    use(cluster.nodes[0], "watched", 100)
+    holder, waiter = Client(cluster.nodes[0]), Client(cluster.nodes[0])
+    token = holder("LOCK", "watched", 5000)
+    waiter.send("LOCK", "watched", 0)
+    wait_for(lambda: metrics(cluster.nodes[0])["baton_longest_queue_length"] == 1)
+    now = metrics(cluster.nodes[0])
+    assert now["baton_locks_held"] == 1 == now["baton_queue_length"]
+    waiter.close()
+    holder("EXIT", "watched", token)
+    wait_for(lambda: metrics(cluster.nodes[0])["baton_queue_length"] == 0)
+    assert metrics(cluster.nodes[0])["baton_locks_held"] == 0
+    stop.set()
+    for thread in threads:
+        thread.join()
+    holder.close()
+
+
+@test("health: without a majority nobody is let in, and it says so")
+def _():
+    assert page(cluster.nodes[0], "health") == (200, "ok\n")
+    cluster.nodes[1].kill()
+    wait_for(lambda: metrics(cluster.nodes[0])["baton_node_peers_suspected"] == 1)
+    assert page(cluster.nodes[0], "health")[0] == 200
+    cluster.nodes[2].kill()
+    wait_for(lambda: page(cluster.nodes[0], "health")[0] == 503)
+    assert "majority" in page(cluster.nodes[0], "health")[1]
+    for node in cluster.nodes[1:]:
+        node.start()
+    wait_for(all_well)
+    assert page(cluster.nodes[0], "health")[0] == 200
 
 
 finish()
