@@ -113,6 +113,26 @@ static void node_look_after(server *of)
     (void)of;
 }
 
+/*
+ * Who holds nothing is cut off, and so moves on to another node; who holds something is given time.
+ * It is over when the other nodes have been told about the last token.
+ */
+static bool node_drained(server *of)
+{
+    node_daemon *d = daemon_of(of);
+    loop *in = &of->loop[0];
+    for (connection *c = in->connections, *next; c != NULL; c = next) {
+        next = c->next;
+        if (c->closing || c->session.ends || node_holds(&c->session.roles))
+            continue;
+        registry_leave(of->service.locks, &c->session.roles, uv_now(&in->uv));
+        c->session.ends = true;
+        connection_serve(c);
+    }
+    bool sent = links_idle(d->links);
+    return node_hand_over(&d->node) && sent && links_idle(d->links);
+}
+
 static void node_stop(server *of)
 {
     node_daemon *d = daemon_of(of);
@@ -135,6 +155,7 @@ const serve_backend serve_node = {
     .look_after = node_look_after,
     .stop = node_stop,
     .close = node_close,
+    .drained = node_drained,
     .is_open = daemon_is_open,
     .more_metrics = daemon_metrics,
 };

@@ -54,6 +54,7 @@ typedef struct cluster_node {
     wme_node wme;
     detector detector;
     store *store;
+    bool drains;    /* is about to end: nobody is let in any more */
     bool first_run; /* it has never been part of the cluster before */
     uint32_t most_waiters;
     uint64_t chance;
@@ -97,6 +98,16 @@ const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uin
                        const op *o);
 /* Value, epoch, sn and number of operations, as this node has them. */
 bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out);
+
+/* ---- the end: drain.c ---- */
+
+/* Whether the session holds a lock. */
+bool node_holds(const session_roles *who);
+/*
+ * Gives tokens that nobody uses here to other nodes, each once. True if none is left, and nobody
+ * holds anything here. From the first call on nobody is let in.
+ */
+bool node_hand_over(cluster_node *n);
 
 /* ---- for those who look: report.c ---- */
 

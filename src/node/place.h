@@ -34,6 +34,7 @@ struct site {
     uint32_t waiters;
     uint64_t epoch;      /* that was counted */
     uint64_t last_token; /* largest that is known here */
+    bool handed_over;    /* see drain.c */
     uint64_t hash;
     size_t name_bytes;
     char name[];

@@ -88,6 +88,14 @@ static bool is_inside(const seat *s)
     return s != NULL && (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES);
 }
 
+bool node_holds(const session_roles *who)
+{
+    const seat *s = who->seats;
+    while (s != NULL && !is_inside(s))
+        s = s->next_of_session;
+    return s != NULL;
+}
+
 static void wait_begins(cluster_node *n, site *p)
 {
     p->waiters++;
@@ -288,6 +296,8 @@ static registry_verdict node_tell(registry *r, session_roles *me, const char *na
 {
     cluster_node *n = node_of(r);
     n->now = now;
+    if (n->drains && m.kind != WDME_EXIT)
+        return REGISTRY_ENDS;
     site *p = bytes <= STORE_MOST_NAME ? place_get(n, name, bytes) : NULL;
     if (p == NULL)
         return REGISTRY_NO_ROOM;

@@ -3,14 +3,15 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import threading
 
 sys.dont_write_bytecode = True
-from cluster import Cluster
-from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, test, wait_for
+from cluster import Cluster, final_count, run
+from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, refused, test, wait_for
 
 cluster = Cluster("--http", "0")
 cluster.ready()
@@ -198,6 +199,105 @@ def _():
         node.start()
     wait_for(all_well)
     assert page(cluster.nodes[0], "health")[0] == 200
+
+
+def states(node, lock):
+    return [l for l in json.loads(status("--json", at=[node.path])[1])[0]["listed"] if l["name"] == lock]
+
+
+def restart(node, number=signal.SIGTERM):
+    node.process.send_signal(number)
+    code = node.process.wait(PATIENCE)
+    node.start()
+    return code
+
+
+@test("drain: tokens go to others, so nobody misses the node")
+def _():
+    use(cluster.nodes[0], "handed")
+    assert states(cluster.nodes[0], "handed")[0]["state"] == "token"
+    cluster.nodes[0].process.send_signal(signal.SIGTERM)
+    assert cluster.nodes[0].process.wait(PATIENCE) == 0
+    assert "event=drained complete=1" in cluster.nodes[0].text()
+    heir, = [n for n in cluster.nodes[1:] if states(n, "handed")[0]["state"] == "token"]
+    before = states(heir, "handed")[0]
+    use(heir, "handed")
+    after = states(heir, "handed")[0]
+    assert after["epoch"] == before["epoch"] and after["executed"] == before["executed"] + 1
+    cluster.nodes[0].start()
+    wait_for(all_well)
+
+
+@test("drain: who holds may finish; who waits, or wants more, is sent away")
+def _():
+    node = cluster.nodes[0]
+    holder, waiter, idle = Client(node), Client(node), Client(node)
+    token = holder("LOCK", "kept", 5000)
+    waiter.send("LOCK", "kept", 0)
+    wait_for(lambda: states(node, "kept")[0]["waiting"] == 1)
+    node.process.send_signal(signal.SIGTERM)
+    for client in (waiter, idle):
+        try:
+            client.reply()
+            raise AssertionError("it was not sent away")
+        except (EOFError, ConnectionError):
+            pass
+    refused(holder, "DRAINING", "LOCK", "another", 0)
+    assert holder("ISSUE", "kept", token, "SET", "k", "v") is not None
+    assert page(node, "health")[0] == 503
+    assert holder("EXIT", "kept", token) == 1
+    assert node.process.wait(PATIENCE) == 0
+    assert node.text().count("event=drained complete=1") == 2
+    other = Client(cluster.nodes[1])
+    assert other("LOCK", "kept", 5000) > token
+    for client in (holder, waiter, idle, other):
+        client.close()
+    node.start()
+    wait_for(all_well)
+
+
+@test("drain: it has an end, and a second signal does not wait for that")
+def _():
+    node = cluster.nodes[2]
+    holder = Client(node)
+    assert holder("LOCK", "long", 5000) > 0
+    node.process.send_signal(signal.SIGTERM)
+    assert node.process.wait(PATIENCE) == 0 and "event=drained complete=0" in node.text()
+    node.command += ["--drain", "3600000"]
+    node.start()
+    wait_for(all_well)
+    holder = Client(node)
+    assert holder("LOCK", "long", 10000) > 0
+    node.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: node.text().count("event=ending") == 2)
+    node.process.send_signal(signal.SIGTERM)
+    assert node.process.wait(PATIENCE) == 0
+    del node.command[-2:]
+    node.start()
+    wait_for(all_well)
+
+
+@test("rolling restart under load: no operation fails")
+def _():
+    turn = iter(cluster.nodes * 2)
+
+    def restart_next():
+        node = next(turn, None)
+        if node is not None:
+            assert restart(node) == 0
+        wait_for(all_well)
+
+    tally = run(cluster, 6, restart_next)
+    assert next(turn, None) is None, "not all were restarted"
+    count, = set(final_count(cluster))
+    assert tally.ejected == tally.unknown == 0, f"{tally.ejected} ejected, {tally.unknown} unknown"
+    assert count == len(tally.answers) > 0 and len(set(tally.answers)) == count
+    print(f"# 6 restarts, {count} operations, {tally.ejected} ejected, {tally.unknown} unknown")
+
+
+@test("all nodes end at the same time")
+def _():
+    assert cluster.stop() == [0, 0, 0]
 
 
 finish()
