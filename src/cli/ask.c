@@ -168,8 +168,9 @@ int ask_open(ask *a, const char *command, const char *address, const char *passw
     int fd = strchr(address, '/') != NULL ? connect_path(address) : connect_tcp(address);
     a->stream = fd < 0 ? NULL : fdopen(fd, "r+");
     if (a->stream == NULL) {
-        fprintf(stderr, "baton %s: cannot reach %s (%s); start one with 'baton serve'\n", command,
-                address, strerror(errno));
+        bool of_nodes = strcmp(command, "status") == 0;
+        fprintf(stderr, "baton %s: cannot reach %s (%s)%s\n", command, address, strerror(errno),
+                of_nodes ? "" : "; start one with 'baton serve'");
         if (fd >= 0)
             close(fd);
         return EXIT_UNREACHABLE;

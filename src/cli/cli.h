@@ -23,6 +23,7 @@ int cmd_release(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_node(int argc, char **argv);
+int cmd_status(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 
 /* "baton COMMAND: MESSAGE; see 'baton COMMAND --help'" on standard error; returns EXIT_USAGE. */

@@ -17,6 +17,7 @@ static const struct command {
     {"run", "run a command while holding a lock", cmd_run},
     {"serve", "serve locks over the network, in the protocol of Redis", cmd_serve},
     {"node", "run a node of a cluster: locks and data that survive crashes", cmd_node},
+    {"status", "say how the nodes of a cluster are", cmd_status},
     {"top", "show who holds and who waits, live", cmd_top},
 };
 

@@ -30,14 +30,17 @@ static void help(void)
         "      --auth-file FILE      its first line is the secret of this cluster, for nodes and\n"
         "                            clients; needed beyond this machine\n"
         "      --max-bytes BYTES     that the data may take (1073741824)\n"
+        "      --drain MS            on SIGTERM, wait so long for sections held here, and give "
+        "tokens\n"
+        "                            to other nodes (3000); 0: end at once\n"
         "      --check-config        say whether all this makes sense, and end\n"
         "      --log-level LEVEL     error, warn, info or debug (info)\n"
         "  -h, --help                this help\n"
         "\n"
-        "Ends on SIGINT and SIGTERM.");
+        "Ends on SIGINT and SIGTERM; at once, on a second one.");
 }
 
-enum { ID = 256, PEERS, DATA, HTTP, ACK, AUTH, BYTES, CHECK, LEVEL };
+enum { ID = 256, PEERS, DATA, HTTP, ACK, AUTH, BYTES, DRAIN, CHECK, LEVEL };
 
 static const struct option options[] = {
     {"id", required_argument, NULL, ID},
@@ -48,6 +51,7 @@ static const struct option options[] = {
     {"ack", required_argument, NULL, ACK},
     {"auth-file", required_argument, NULL, AUTH},
     {"max-bytes", required_argument, NULL, BYTES},
+    {"drain", required_argument, NULL, DRAIN},
     {"check-config", no_argument, NULL, CHECK},
     {"log-level", required_argument, NULL, LEVEL},
     {"help", no_argument, NULL, 'h'},
@@ -97,6 +101,10 @@ static int parse_option(int option, wish *w, char **argv)
             return usage_error("node", "--max-bytes takes a whole number from 1048576");
         w->daemon->most_bytes = (size_t)number;
         return EXIT_DONE;
+    case DRAIN:
+        return parse_number(optarg, 0, 3600000, &w->serve.drain)
+                   ? EXIT_DONE
+                   : usage_error("node", "--drain takes milliseconds, up to 3600000");
     case CHECK:
         w->only_check = true;
         return EXIT_DONE;
@@ -170,6 +178,7 @@ int cmd_node(int argc, char **argv)
         .serve = {.backend = &serve_node,
                   .context = &daemon,
                   .loops = 1,
+                  .drain = 3000,
                   .most_connections = 10000,
                   .most_waiters = 10000,
                   .most_name = STORE_MOST_NAME,

@@ -42,4 +42,8 @@ static void alone_close(server *of)
     log_line(LOG_INFO, "tokens", "reserved=%" PRIu64, of->tokens.reserved);
 }
 
-const serve_backend serve_alone = {alone_open, alone_look_after, NULL, alone_close};
+const serve_backend serve_alone = {
+    .open = alone_open,
+    .look_after = alone_look_after,
+    .close = alone_close,
+};

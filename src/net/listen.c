@@ -203,7 +203,8 @@ listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t cou
 void listen_close(listeners *all)
 {
     for (uint32_t i = 0; i < all->count; i++)
-        uv_close(&all->one[i].socket.handle, NULL);
+        if (!uv_is_closing(&all->one[i].socket.handle))
+            uv_close(&all->one[i].socket.handle, NULL);
 }
 
 void listen_free(listeners *all)

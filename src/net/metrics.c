@@ -25,13 +25,13 @@ static void head(resp_out *text, const char *name, const char *type, const char 
     print(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void counter(resp_out *text, const char *name, uint64_t value, const char *help)
+void metrics_counter(resp_out *text, const char *name, uint64_t value, const char *help)
 {
     head(text, name, "counter", help);
     print(text, "%s %" PRIu64 "\n", name, value);
 }
 
-static void gauge(resp_out *text, const char *name, uint64_t value, const char *help)
+void metrics_gauge(resp_out *text, const char *name, uint64_t value, const char *help)
 {
     head(text, name, "gauge", help);
     print(text, "%s %" PRIu64 "\n", name, value);
@@ -56,38 +56,44 @@ static void histogram(resp_out *text, const char *name, const durations *d, cons
 static void write_counters(const metrics *m, resp_out *text)
 {
     const registry_counts *c = &m->locks;
-    counter(text, "baton_tries_total", c->tries, "TRY commands that have come.");
-    counter(text, "baton_failed_tries_total", c->failed, "TRY commands that were refused.");
-    counter(text, "baton_local_refusals_total", m->refused_by_clients,
-            "Tries that clients have refused by themselves, without a message, as they report.");
-    counter(text, "baton_grants_total", c->sections, "Times that somebody has entered a lock.");
-    counter(text, "baton_handoffs_total", c->handed_on,
-            "Grants straight from the holder before to who waited.");
-    counter(text, "baton_wait_timeouts_total", c->timeouts, "LOCK commands that waited in vain.");
-    counter(text, "baton_resets_total", c->resets, "Losers that were told that a lock is free.");
-    counter(text, "baton_lost_sections_total", c->lost,
-            "Sections ended by a lease that was over, or by force.");
-    counter(text, "baton_stale_exits_total", c->stale, "EXIT of a section that was over already.");
-    counter(text, "baton_connections_accepted_total", m->accepted, "Connections so far.");
-    counter(text, "baton_messages_received_total", m->received, "Commands from clients.");
-    counter(text, "baton_messages_sent_total", m->sent, "Answers and pushes to clients.");
+    metrics_counter(text, "baton_tries_total", c->tries, "TRY commands that have come.");
+    metrics_counter(text, "baton_failed_tries_total", c->failed, "TRY commands that were refused.");
+    metrics_counter(
+        text, "baton_local_refusals_total", m->refused_by_clients,
+        "Tries that clients have refused by themselves, without a message, as they report.");
+    metrics_counter(text, "baton_grants_total", c->sections,
+                    "Times that somebody has entered a lock.");
+    metrics_counter(text, "baton_handoffs_total", c->handed_on,
+                    "Grants straight from the holder before to who waited.");
+    metrics_counter(text, "baton_wait_timeouts_total", c->timeouts,
+                    "LOCK commands that waited in vain.");
+    metrics_counter(text, "baton_resets_total", c->resets,
+                    "Losers that were told that a lock is free.");
+    metrics_counter(text, "baton_lost_sections_total", c->lost,
+                    "Sections ended by a lease that was over, or by force.");
+    metrics_counter(text, "baton_stale_exits_total", c->stale,
+                    "EXIT of a section that was over already.");
+    metrics_counter(text, "baton_connections_accepted_total", m->accepted, "Connections so far.");
+    metrics_counter(text, "baton_messages_received_total", m->received, "Commands from clients.");
+    metrics_counter(text, "baton_messages_sent_total", m->sent, "Answers and pushes to clients.");
 }
 
 static void write_gauges(const metrics *m, resp_out *text)
 {
     const registry_counts *c = &m->locks;
     static const char ratio[] = "baton_messages_per_section";
-    gauge(text, "baton_open", m->open, "1 if locks are granted, 0 if not: see /health.");
+    metrics_gauge(text, "baton_open", m->open, "1 if locks are granted, 0 if not: see /health.");
     head(text, "baton_hold_back_seconds", "gauge",
          "For how long grants are still held back, after a crash.");
     print(text, "baton_hold_back_seconds %" PRIu64 ".%03" PRIu64 "\n", m->held_back / 1000,
           m->held_back % 1000);
-    gauge(text, "baton_locks", c->locks, "Locks that somebody holds, or is to be told about.");
-    gauge(text, "baton_locks_held", c->held, "Locks that are held.");
-    gauge(text, "baton_queue_length", c->waiting, "Sessions that wait, over all locks.");
-    gauge(text, "baton_longest_queue_length", c->longest_queue,
-          "Sessions that wait for the lock that most wait for.");
-    gauge(text, "baton_connections", m->connections, "Connections now.");
+    metrics_gauge(text, "baton_locks", c->locks,
+                  "Locks that somebody holds, or is to be told about.");
+    metrics_gauge(text, "baton_locks_held", c->held, "Locks that are held.");
+    metrics_gauge(text, "baton_queue_length", c->waiting, "Sessions that wait, over all locks.");
+    metrics_gauge(text, "baton_longest_queue_length", c->longest_queue,
+                  "Sessions that wait for the lock that most wait for.");
+    metrics_gauge(text, "baton_connections", m->connections, "Connections now.");
     head(text, ratio, "gauge", "Messages both ways for each time that a lock was entered.");
     if (c->sections > 0)
         print(text, "%s %.3f\n", ratio, (double)(m->received + m->sent) / (double)c->sections);

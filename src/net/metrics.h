@@ -18,5 +18,8 @@ typedef struct metrics {
 } metrics;
 
 void metrics_write(const metrics *m, resp_out *text);
+/* One figure with its HELP and TYPE; what only grows is a counter. */
+void metrics_counter(resp_out *text, const char *name, uint64_t value, const char *help);
+void metrics_gauge(resp_out *text, const char *name, uint64_t value, const char *help);
 
 #endif

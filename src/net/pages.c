@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* Whether somebody can be let in; if not, why. */
-static bool is_open(const server *of, char why[128])
+static bool is_open(server *of, char why[128])
 {
+    const serve_backend *behind = of->settings->backend;
     uint64_t left = hold_back_left(of);
     if (atomic_load_explicit(&of->ending, memory_order_relaxed))
         snprintf(why, 128, "the server is ending");
@@ -18,12 +19,12 @@ static bool is_open(const server *of, char why[128])
         snprintf(why, 128, "held back for %" PRIu64 " s: leases of an earlier server may still run",
                  (left + 999) / 1000);
     else
-        return true;
+        return behind->is_open == NULL || behind->is_open(of, why);
     return false;
 }
 
 /* All but what the locks count. */
-static metrics gather(const server *of)
+static metrics gather(server *of)
 {
     char why[128];
     metrics m = {
@@ -68,10 +69,12 @@ static int write_health(void *context, resp_out *text)
 
 static int write_metrics(void *context, resp_out *text)
 {
-    const server *of = context;
+    server *of = context;
     metrics m = gather(of);
     m.locks = registry_count(of->service.locks);
     metrics_write(&m, text);
+    if (of->settings->backend->more_metrics != NULL)
+        of->settings->backend->more_metrics(of, text);
     return HTTP_FINE;
 }
 

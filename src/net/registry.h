@@ -63,10 +63,11 @@ void registry_hold_back(registry *r, session_roles *before);
 void registry_open(registry *r, session_roles *before, uint64_t now);
 
 typedef enum registry_verdict {
-    REGISTRY_DONE,   /* the session has heard the answer, or will */
-    REGISTRY_CROWD,  /* too many wait for it already */
-    REGISTRY_TWICE,  /* it waits for it already, or holds it */
-    REGISTRY_NO_ROOM /* no memory */
+    REGISTRY_DONE,    /* the session has heard the answer, or will */
+    REGISTRY_CROWD,   /* too many wait for it already */
+    REGISTRY_TWICE,   /* it waits for it already, or holds it */
+    REGISTRY_NO_ROOM, /* no memory */
+    REGISTRY_ENDS     /* the server is about to end, and lets nobody in any more */
 } registry_verdict;
 
 /*

@@ -159,10 +159,31 @@ static void stop_all(server *of)
     wake_all(of, false);
 }
 
+static void drain(uv_timer_t *timer)
+{
+    server *of = timer->data;
+    bool drained = of->settings->backend->drained(of);
+    if (!drained && uv_now(timer->loop) < of->drains_until)
+        return;
+    log_line(drained ? LOG_INFO : LOG_WARN, "drained", "complete=%d", drained);
+    stop_all(of);
+}
+
+/* A second signal does not wait. */
 static void stop(uv_signal_t *signal, int number)
 {
+    enum { OFTEN = 20 };
+    server *of = signal->data;
+    uint64_t patience = of->settings->backend->drained != NULL ? of->settings->drain : 0;
     log_line(LOG_INFO, "ending", "signal=%d", number);
-    stop_all(signal->data);
+    if (patience == 0 || of->drains_until != 0) {
+        stop_all(of);
+        return;
+    }
+    atomic_store_explicit(&of->ending, true, memory_order_relaxed);
+    listen_close(of->listening);
+    of->drains_until = uv_now(signal->loop) + patience;
+    uv_timer_start(&of->care, drain, 0, OFTEN);
 }
 
 /* A server that was started for one user's commands need not stay when they are done. */

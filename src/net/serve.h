@@ -21,6 +21,14 @@ typedef struct serve_backend {
     void (*stop)(
         struct server *of); /* the first loop ends: close what is open in it; may be NULL */
     void (*close)(struct server *of);
+    /*
+     * It was told to end: called again and again, by the first loop, until it is true or
+     * settings.drain is over. Nobody new connects meanwhile. May be NULL.
+     */
+    bool (*drained)(struct server *of);
+    /* The rest may be NULL, and is called by the thread of the pages. */
+    bool (*is_open)(struct server *of, char why[128]);       /* if nobody can be let in, why */
+    void (*more_metrics)(struct server *of, resp_out *text); /* besides the usual */
 } serve_backend;
 
 /* The registers of this server alone. */
@@ -39,6 +47,7 @@ typedef struct serve_settings {
     size_t most_word; /* bytes of any other word of a command; 0: as a name */
     size_t most_output;
     uint64_t grace;     /* milliseconds for which a lost connection keeps what it held */
+    uint64_t drain;     /* milliseconds for which it may take leave; 0: it ends at once */
     uint64_t idle_exit; /* milliseconds without a connection after which it ends; 0: never */
     const char *state;  /* file of tokens */
     bool at_once;       /* nobody is held back after a crash */

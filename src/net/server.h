@@ -17,7 +17,8 @@ typedef struct server {
     listeners *listening;
     uv_timer_t care;
     uint64_t idle_since;
-    uint64_t most_kept; /* locks and connections, since memory was last given back */
+    uint64_t drains_until; /* 0: it does not */
+    uint64_t most_kept;    /* locks and connections, since memory was last given back */
     uint32_t most_connections;
     uv_signal_t signals[2];
     baton_atomic_count connections;

@@ -39,10 +39,7 @@ static void read_key(const order *o)
 
 static void status(const order *o)
 {
-    resp_out text = {0};
-    node_report(daemon_node(o->me->of), &text);
-    resp_bulk(&o->me->out, text.at, text.bytes);
-    resp_free(&text);
+    node_report(daemon_node(o->me->of), daemon_peers(o->me->of), &o->me->out);
 }
 
 const session_command daemon_commands[] = {

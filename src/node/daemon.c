@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static node_daemon *daemon_of(const server *of)
+node_daemon *daemon_of(const server *of)
 {
     return of->settings->context;
 }
@@ -16,6 +16,11 @@ static node_daemon *daemon_of(const server *of)
 cluster_node *daemon_node(service *s)
 {
     return &daemon_of((server *)(void *)s)->node;
+}
+
+const peers *daemon_peers(service *s)
+{
+    return &daemon_of((server *)(void *)s)->peers;
 }
 
 static bool remember_lease(service *s, uint64_t lease)
@@ -110,6 +115,26 @@ static void node_look_after(server *of)
     (void)of;
 }
 
+/*
+ * Who holds nothing is cut off, and so moves on to another node; who holds something is given time.
+ * It is over when the other nodes have been told about the last token.
+ */
+static bool node_drained(server *of)
+{
+    node_daemon *d = daemon_of(of);
+    loop *in = &of->loop[0];
+    for (connection *c = in->connections, *next; c != NULL; c = next) {
+        next = c->next;
+        if (c->closing || c->session.ends || node_holds(&c->session.roles))
+            continue;
+        registry_leave(of->service.locks, &c->session.roles, uv_now(&in->uv));
+        c->session.ends = true;
+        connection_serve(c);
+    }
+    bool sent = links_idle(d->links);
+    return node_hand_over(&d->node) && sent && links_idle(d->links);
+}
+
 static void node_stop(server *of)
 {
     node_daemon *d = daemon_of(of);
@@ -127,4 +152,12 @@ static void node_close(server *of)
     store_close(d->store);
 }
 
-const serve_backend serve_node = {node_open, node_look_after, node_stop, node_close};
+const serve_backend serve_node = {
+    .open = node_open,
+    .look_after = node_look_after,
+    .stop = node_stop,
+    .close = node_close,
+    .drained = node_drained,
+    .is_open = daemon_is_open,
+    .more_metrics = daemon_metrics,
+};

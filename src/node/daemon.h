@@ -5,6 +5,8 @@
 #include "../net/serve.h"
 #include "links.h"
 
+struct server;
+
 /* As the command line says it; and, once it is open, the node. All zero at first but for settings. */
 typedef struct node_daemon {
     peers peers;
@@ -24,5 +26,11 @@ extern const session_command daemon_commands[];
 
 /* Of a service whose backend this is. */
 cluster_node *daemon_node(service *s);
+const peers *daemon_peers(service *s);
+node_daemon *daemon_of(const struct server *of);
+
+/* ---- pages.c: over HTTP, by another thread ---- */
+bool daemon_is_open(struct server *of, char why[128]);
+void daemon_metrics(struct server *of, resp_out *text);
 
 #endif

@@ -182,6 +182,14 @@ void links_send(links *l)
             transmit(&l->to[i], &l->node->to_peer[i]);
 }
 
+bool links_idle(const links *l)
+{
+    for (uint8_t i = 0; i < l->all->nodes; i++)
+        if (l->to[i].writes || l->node->to_peer[i].bytes > 0)
+            return false;
+    return true;
+}
+
 /* ---- bytes in ---- */
 
 static size_t greet(wire *l, const char *bytes, size_t count)

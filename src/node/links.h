@@ -19,6 +19,8 @@ links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, proof_s
                   char complaint[256]);
 /* Sends what the node has for its peers; to be called when the turn has ended. */
 void links_send(links *l);
+/* All that was to be sent is sent. */
+bool links_idle(const links *l);
 /* Closes all; the loop must run once more before links_free. */
 void links_close(links *l);
 void links_free(links *l);

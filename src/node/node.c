@@ -3,8 +3,6 @@
 #include "../wme/out.h"
 #include "place.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +17,14 @@ bool node_start(cluster_node *n, uint8_t me, uint8_t nodes, bool ack_all, store 
     n->most_waiters = 10000;
     n->chance = chance;
     n->now = now;
-    n->thread = pthread_self();
-    pthread_mutex_init(&n->showing, NULL);
     n->buckets = 256;
     n->bucket = calloc(n->buckets, sizeof(site *));
     for (uint8_t i = 0; i < nodes; i++)
         n->to_peer[i].most = NODE_MOST_PEER_OUTPUT;
     detector_settings settings = {NODE_BEAT, NODE_FIRST_TIMEOUT, NODE_MOST_TIMEOUT};
     detector_start(&n->detector, me, nodes, settings, now);
+    pthread_mutex_init(&n->shows, NULL);
+    node_show(n);
     return n->bucket != NULL;
 }
 
@@ -38,11 +36,11 @@ void node_end(cluster_node *n)
             place_free(n, p);
         }
     free(n->bucket);
-    pthread_mutex_destroy(&n->showing);
     for (uint8_t i = 0; i < n->wme.nodes; i++)
         resp_free(&n->to_peer[i]);
     for (uint32_t i = 0; i < WME_MOST_ACTIONS; i++)
         resp_free(&n->results[i]);
+    pthread_mutex_destroy(&n->shows);
 }
 
 /* ---- for every lock ---- */
@@ -126,6 +124,8 @@ static bool is_busy(const site *p)
 
 static void tick_if_busy(cluster_node *n, site *p)
 {
+    if (p->waiters > n->counts.longest_queue)
+        n->counts.longest_queue = p->waiters;
     if (is_busy(p))
         tick(n, p);
 }
@@ -151,15 +151,17 @@ void node_tick(cluster_node *n, uint64_t now)
     for (uint8_t i = 0; i < n->wme.nodes && news.beat; i++)
         if (n->reached[i])
             peer_say_heartbeat(&n->to_peer[i]);
+    n->counts.longest_queue = 0;
     for_all(n, tick_if_busy);
     sweep(n);
-    seats_show(n);
 }
 
 bool node_turn_ends(cluster_node *n)
 {
     n->counts.turns++;
-    return store_commit(n->store);
+    bool kept = store_commit(n->store);
+    node_show(n);
+    return kept;
 }
 
 /* ---- for those who look ---- */
@@ -183,17 +185,4 @@ bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out
     resp_integer(out, (int64_t)p->kept.executed);
     resp_free(&value);
     return true;
-}
-
-void node_report(const cluster_node *n, resp_out *out)
-{
-    char line[256];
-    int length =
-        snprintf(line, sizeof line,
-                 "node:%u\r\nnodes:%u\r\nsuspected:%u\r\nlocks:%zu\r\noperations:%" PRIu64
-                 "\r\nejected:%" PRIu64 "\r\nmessages_sent:%" PRIu64
-                 "\r\nmessages_received:%" PRIu64 "\r\nmessages_dropped:%" PRIu64 "\r\n",
-                 n->wme.me, n->wme.nodes, n->wme.suspected, n->places, n->counts.operations,
-                 n->counts.ejected, n->counts.sent, n->counts.received, n->counts.dropped);
-    resp_raw(out, line, (size_t)length);
 }

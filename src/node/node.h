@@ -11,6 +11,7 @@
 #define BATON_NODE_H
 
 #include "../net/peer_wire.h"
+#include "../net/peers.h"
 #include "../net/registry.h"
 #include "../resource/store.h"
 #include "../wme/detector.h"
@@ -32,14 +33,28 @@ enum {
 typedef struct node_counts {
     uint64_t sections, tries, failed, resets, lost, stale, timeouts;
     uint64_t operations, ejected, sent, received, dropped, turns;
+    uint64_t epochs;                       /* changes, over all locks */
+    uint64_t held, waiting, longest_queue; /* now; the last as of the last tick */
     durations holds, waits;
 } node_counts;
+
+/* What others than the node's own thread may know of it, as of the end of its last turn. */
+typedef struct node_figures {
+    node_counts counts;
+    store_usage store;
+    uint64_t locks;
+    uint32_t nodes;
+    uint32_t reached;   /* others that a connection to stands */
+    uint32_t suspected; /* others */
+    bool majority;      /* this node and those it reaches and does not suspect are one */
+} node_figures;
 
 typedef struct cluster_node {
     registry registry; /* first: found from it */
     wme_node wme;
     detector detector;
     store *store;
+    bool drains;    /* is about to end: nobody is let in any more */
     bool first_run; /* it has never been part of the cluster before */
     uint32_t most_waiters;
     uint64_t chance;
@@ -56,9 +71,8 @@ typedef struct cluster_node {
     wme_out out;
     resp_out results[WME_MOST_ACTIONS];
     node_counts counts;
-    pthread_t thread;        /* that runs the node */
-    pthread_mutex_t showing; /* for `shown` */
-    registry_counts shown;   /* to other threads: as of the last tick */
+    pthread_mutex_t shows; /* for: */
+    node_figures shown;
 } cluster_node;
 
 /* `s` is open, and marked as booted by who calls this; `first_run` as it was before. */
@@ -84,7 +98,29 @@ const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uin
                        const op *o);
 /* Value, epoch, sn and number of operations, as this node has them. */
 bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out);
-/* Lines of text about this node: `baton status`. */
-void node_report(const cluster_node *n, resp_out *out);
+
+/* ---- the end: drain.c ---- */
+
+/* Whether the session holds a lock. */
+bool node_holds(const session_roles *who);
+/*
+ * Gives tokens that nobody uses here to other nodes, each once. True if none is left, and nobody
+ * holds anything here. From the first call on nobody is let in.
+ */
+bool node_hand_over(cluster_node *n);
+
+/* ---- for those who look: report.c ---- */
+
+enum { NODE_MOST_LISTED = 1000 };
+
+/*
+ * What STATUS answers: lines of text about this node, then a row for each lock, of NODE_MOST_LISTED
+ * at most. `all` says how the nodes are called.
+ */
+void node_report(const cluster_node *n, const peers *all, resp_out *out);
+/* Shows how things are to other threads; node_turn_ends does. */
+void node_show(cluster_node *n);
+/* From any thread. */
+node_figures node_look(cluster_node *n);
 
 #endif

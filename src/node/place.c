@@ -120,6 +120,8 @@ void place_free(cluster_node *n, site *p)
 static void change(cluster_node *n, site *p)
 {
     bool persists = false;
+    n->counts.epochs += p->epoch != 0 && p->epoch != p->replica.stub.now.epoch;
+    p->epoch = p->replica.stub.now.epoch;
     for (uint32_t i = 0; i < n->out.count; i++) {
         const wme_action *a = &n->out.actions[i];
         persists |= a->verb == WME_PERSIST;

@@ -32,7 +32,9 @@ struct site {
     store_lock kept;
     seat *seats;
     uint32_t waiters;
+    uint64_t epoch;      /* that was counted */
     uint64_t last_token; /* largest that is known here */
+    bool handed_over;    /* see drain.c */
     uint64_t hash;
     size_t name_bytes;
     char name[];
@@ -55,8 +57,6 @@ void seats_dismiss(cluster_node *n);
 void seats_push(const site *p, const char *what);
 /* Those who tried, and had to wait for too long. */
 void seats_time(cluster_node *n, site *p);
-/* Counts, for other threads. */
-void seats_show(cluster_node *n);
 extern const registry_ways node_ways;
 
 #endif

@@ -83,14 +83,45 @@ static uint64_t lapse(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
+static bool is_inside(const seat *s)
+{
+    return s != NULL && (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES);
+}
+
+bool node_holds(const session_roles *who)
+{
+    const seat *s = who->seats;
+    while (s != NULL && !is_inside(s))
+        s = s->next_of_session;
+    return s != NULL;
+}
+
+static void wait_begins(cluster_node *n, site *p)
+{
+    p->waiters++;
+    n->counts.waiting++;
+}
+
+static void wait_ends(cluster_node *n, site *p)
+{
+    p->waiters--;
+    n->counts.waiting--;
+}
+
+static void stay_ends(cluster_node *n, const seat *s)
+{
+    n->counts.held--;
+    durations_add(&n->counts.holds, lapse(s->since, n->now));
+}
+
 /* The session has nothing to do with the lock any more. */
 static void leave(cluster_node *n, seat *s)
 {
     site *p = s->of;
     if (s->state == SEAT_LOCKS)
-        p->waiters--;
-    else if (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES)
-        durations_add(&n->counts.holds, lapse(s->since, n->now));
+        wait_ends(n, p);
+    else if (is_inside(s))
+        stay_ends(n, s);
     replica_leave(&p->replica, &n->wme, &s->user, &n->out);
     drop_seat(s);
     place_carry_out(n, p);
@@ -101,12 +132,13 @@ static void leave(cluster_node *n, seat *s)
 static void enter(cluster_node *n, seat *s, uint64_t token)
 {
     if (s->state == SEAT_LOCKS) {
-        s->of->waiters--;
+        wait_ends(n, s->of);
         durations_add(&n->counts.waits, lapse(s->asked_at, n->now));
     }
     s->state = SEAT_INSIDE;
     s->since = n->now;
     n->counts.sections++;
+    n->counts.held++;
     hear(n, s, WDME_OK, token);
 }
 
@@ -120,7 +152,8 @@ static void eject(cluster_node *n, seat *s)
         post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
     post(s->who, &(notice){.push = "ejected", .message.generation = s->user.token}, p->name,
          p->name_bytes);
-    durations_add(&n->counts.holds, lapse(s->since, n->now));
+    if (is_inside(s))
+        stay_ends(n, s);
     drop_seat(s);
 }
 
@@ -213,7 +246,7 @@ static registry_verdict ask_again(cluster_node *n, seat *s, wdme_message m)
     } else {
         s->state = SEAT_LOCKS;
         s->asked_at = n->now;
-        s->of->waiters++;
+        wait_begins(n, s->of);
     }
     return REGISTRY_DONE;
 }
@@ -234,15 +267,10 @@ static registry_verdict ask(cluster_node *n, session_roles *me, site *p, wdme_me
         return REGISTRY_DONE;
     }
     s->state = SEAT_LOCKS;
-    p->waiters++;
+    wait_begins(n, p);
     replica_try(&p->replica, &n->wme, &s->user, &n->out);
     place_carry_out(n, p);
     return REGISTRY_DONE;
-}
-
-static bool is_inside(const seat *s)
-{
-    return s != NULL && (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES);
 }
 
 static void exit_section(cluster_node *n, session_roles *me, site *p, uint64_t token)
@@ -268,6 +296,8 @@ static registry_verdict node_tell(registry *r, session_roles *me, const char *na
 {
     cluster_node *n = node_of(r);
     n->now = now;
+    if (n->drains && m.kind != WDME_EXIT)
+        return REGISTRY_ENDS;
     site *p = bytes <= STORE_MOST_NAME ? place_get(n, name, bytes) : NULL;
     if (p == NULL)
         return REGISTRY_NO_ROOM;
@@ -387,20 +417,16 @@ static void node_each(registry *r, void (*each)(const registry_row *row, void *c
                          context);
 }
 
-static void count_lock(const registry_row *row, void *context)
+/* From any thread: as of the end of the last turn. */
+static registry_counts node_count(registry *r)
 {
-    registry_counts *sum = context;
-    sum->held++;
-    sum->waiting += row->waiters;
-    if (row->waiters > sum->longest_queue)
-        sum->longest_queue = row->waiters;
-}
-
-static registry_counts count_now(cluster_node *n)
-{
-    const node_counts *c = &n->counts;
-    registry_counts sum = {
-        .locks = n->places,
+    node_figures f = node_look(node_of(r));
+    const node_counts *c = &f.counts;
+    return (registry_counts){
+        .locks = f.locks,
+        .held = c->held,
+        .waiting = c->waiting,
+        .longest_queue = c->longest_queue,
         .sections = c->sections,
         .tries = c->tries,
         .failed = c->failed,
@@ -411,28 +437,6 @@ static registry_counts count_now(cluster_node *n)
         .holds = c->holds,
         .waits = c->waits,
     };
-    node_each(&n->registry, count_lock, &sum);
-    return sum;
-}
-
-void seats_show(cluster_node *n)
-{
-    registry_counts sum = count_now(n);
-    pthread_mutex_lock(&n->showing);
-    n->shown = sum;
-    pthread_mutex_unlock(&n->showing);
-}
-
-/* Who serves /metrics is another thread: it must not walk through lists that change. */
-static registry_counts node_count(registry *r)
-{
-    cluster_node *n = node_of(r);
-    if (pthread_equal(pthread_self(), n->thread))
-        return count_now(n);
-    pthread_mutex_lock(&n->showing);
-    registry_counts sum = n->shown;
-    pthread_mutex_unlock(&n->showing);
-    return sum;
 }
 
 static uint64_t node_locks(registry *r)

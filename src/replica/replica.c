@@ -127,6 +127,14 @@ void replica_leave(replica *r, wme_node *node, wme_user *user, wme_out *out)
     connect(r, node, at, out);
 }
 
+bool replica_yield(replica *r, wme_node *node, uint8_t to, wme_out *out)
+{
+    uint32_t at = out->count;
+    bool given = wme_yield(&r->stub, node, to, out);
+    connect(r, node, at, out);
+    return given;
+}
+
 static void receive_consensus(replica *r, wme_node *node, uint8_t from, const wme_message *m,
                               wme_out *out)
 {

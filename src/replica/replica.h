@@ -35,6 +35,7 @@ wme_refusal replica_try(replica *r, wme_node *node, wme_user *user, wme_out *out
 wme_refusal replica_issue(replica *r, wme_node *node, wme_user *user, wme_op *op, wme_out *out);
 wme_refusal replica_exit(replica *r, wme_node *node, wme_user *user, wme_out *out);
 void replica_leave(replica *r, wme_node *node, wme_user *user, wme_out *out);
+bool replica_yield(replica *r, wme_node *node, uint8_t to, wme_out *out);
 void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message *m, wme_out *out);
 void replica_suspicion(replica *r, wme_node *node, wme_out *out);
 void replica_tick(replica *r, wme_node *node, wme_out *out);

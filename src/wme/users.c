@@ -185,3 +185,14 @@ void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
     if (!stub->blocked && stub->state == WME_CS_IDLE)
         wme_depart(s);
 }
+
+/* To whoever gets it this is a grant of something it had before, and did not use: erratum 24. */
+bool wme_yield(wme_stub *stub, wme_node *node, uint8_t to, wme_out *out)
+{
+    step s = {stub, node, out};
+    if (stub->blocked || stub->suspended || stub->state != WME_TOKEN_HELD || to >= node->nodes ||
+        to == node->me || wme_suspects(node, to))
+        return false;
+    wme_grant(s, to, stub->now.granted[to]);
+    return true;
+}

@@ -266,6 +266,11 @@ wme_refusal wme_issue(wme_stub *stub, wme_node *node, wme_user *user, wme_op *op
 wme_refusal wme_exit(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
 /* The user is gone, wherever it was; it hears nothing any more and may be freed. */
 void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
+/*
+ * This node is about to go: gives the token to `to`, though that has not asked, if it is here and
+ * nobody is inside. False if it was not given.
+ */
+bool wme_yield(wme_stub *stub, wme_node *node, uint8_t to, wme_out *out);
 
 /*
  * A message of the first eight kinds; sender and message are looked at before anything is believed.

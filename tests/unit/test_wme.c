@@ -435,6 +435,7 @@ int main(void)
     wme_catchup_tests(&s);
     wme_crash_tests(&s);
     wme_refusal_tests(&s);
+    wme_yield_tests(&s);
     wme_random_tests(&s);
     return suite_run(&s, "wme");
 }

@@ -331,6 +331,14 @@ wme_refusal scene_exit(scene *w, uint8_t node, uint8_t user)
     return r;
 }
 
+bool scene_yield(scene *w, uint8_t node, uint8_t to)
+{
+    scene_node *n = &w->node[node];
+    bool given = replica_yield(&n->replica, &n->wme, to, &w->out);
+    finish(w, node);
+    return given;
+}
+
 void scene_leave(scene *w, uint8_t node, uint8_t user)
 {
     scene_node *n = &w->node[node];

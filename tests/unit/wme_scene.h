@@ -83,6 +83,8 @@ wme_refusal scene_try(scene *w, uint8_t node, uint8_t user);
 wme_refusal scene_issue(scene *w, uint8_t node, uint8_t user);
 wme_refusal scene_exit(scene *w, uint8_t node, uint8_t user);
 void scene_leave(scene *w, uint8_t node, uint8_t user);
+/* The token to another node that has not asked. */
+bool scene_yield(scene *w, uint8_t node, uint8_t to);
 const char *scene_told(scene *w, uint8_t node, uint8_t user);
 
 /* ---- messages ---- */

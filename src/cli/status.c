@@ -1,0 +1,237 @@
+/* `baton status`: asks the nodes of a cluster how they are. */
+#include "status.h"
+#include "cli.h"
+#include "json.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void help(void)
+{
+    puts("Usage: baton status --at ADDR[,ADDR...] [OPTION...]\n"
+         "Asks the nodes of a cluster how they are.\n"
+         "\n"
+         "  --at ADDR,...         where clients of each node connect: HOST:PORT, or the path of a\n"
+         "                        Unix socket ($BATON_AT)\n"
+         "  --locks               list their locks as well, of each node 1000 at most\n"
+         "  --password-file FILE  of the cluster ($BATON_PASSWORD_FILE)\n"
+         "  --json                the same as JSON, with the locks\n"
+         "  -h, --help            this help\n"
+         "\n"
+         "Columns: REACHES and SUSPECTS, other nodes, as this one sees them; HELD and WAITING,\n"
+         "through this node; OPERATIONS, executed since it was started; LAG, operations that "
+         "another\n"
+         "of those asked has executed and this one has not yet, over the locks that both list.\n"
+         "\n"
+         "Exit codes: 0 all is well, 1 a node is down or suspected, 69 none can be reached.");
+}
+
+/* ---- showing ---- */
+
+static const char *or_dash(const char *text)
+{
+    return text[0] != '\0' ? text : "-";
+}
+
+static void print_nodes(const status_node *nodes, uint32_t count)
+{
+    printf("%-24s %-8s %-5s %-12s %-12s %8s %6s %8s %11s %6s\n", "ADDRESS", "NODE", "STATE",
+           "REACHES", "SUSPECTS", "LOCKS", "HELD", "WAITING", "OPERATIONS", "LAG");
+    for (uint32_t i = 0; i < count; i++) {
+        const status_node *n = &nodes[i];
+        if (!n->up) {
+            printf("%-24s %-8s down\n", n->address, "-");
+            continue;
+        }
+        printf("%-24s %-8s %-5s %-12s %-12s %8" PRIu64 " %6" PRIu64 " %8" PRIu64 " %11" PRIu64
+               " %6" PRIu64 "\n",
+               n->address, or_dash(n->id), "up", or_dash(n->reached), or_dash(n->suspected),
+               n->locks, n->held, n->waiting, n->operations, n->lag);
+    }
+}
+
+static void print_locks(const status_node *nodes, uint32_t count)
+{
+    printf("\n%-8s %7s %9s %-8s %-12s %10s %5s %8s %s\n", "NODE", "EPOCH", "SN", "OWNER", "STATE",
+           "EXECUTED", "HELD", "WAITING", "LOCK");
+    for (uint32_t i = 0; i < count; i++) {
+        const status_node *n = &nodes[i];
+        for (uint64_t k = 0; k < n->listed; k++) {
+            const status_lock *l = &n->lock[k];
+            printf("%-8s %7" PRIu64 " %9" PRIu64 " %-8s %-12s %10" PRIu64 " %5s %8" PRIu64 " %s\n",
+                   n->id, l->epoch, l->sn, l->owner, l->state, l->executed,
+                   l->held != 0 ? "yes" : "-", l->waiting, l->name);
+        }
+        if (n->listed < n->locks)
+            printf("%-8s and %" PRIu64 " more\n", n->id, n->locks - n->listed);
+    }
+}
+
+static void json_ids(json *j, const char *key, const char *ids)
+{
+    char copy[STATUS_TEXT];
+    char *rest = copy;
+    snprintf(copy, sizeof copy, "%s", ids);
+    json_open(j, key, '[');
+    for (char *id; ids[0] != '\0' && (id = strsep(&rest, ",")) != NULL;)
+        json_string(j, NULL, id);
+    json_close(j, ']');
+}
+
+static void json_lock(json *j, const status_lock *l)
+{
+    json_open(j, NULL, '{');
+    json_string(j, "name", l->name);
+    json_integer(j, "epoch", l->epoch);
+    json_integer(j, "sn", l->sn);
+    json_string(j, "owner", l->owner);
+    json_string(j, "state", l->state);
+    json_integer(j, "executed", l->executed);
+    json_bool(j, "held", l->held != 0);
+    json_integer(j, "waiting", l->waiting);
+    json_close(j, '}');
+}
+
+static void json_node(json *j, const status_node *n)
+{
+    json_open(j, NULL, '{');
+    json_string(j, "address", n->address);
+    json_bool(j, "up", n->up);
+    if (n->up) {
+        json_string(j, "node", n->id);
+        json_ids(j, "nodes", n->nodes);
+        json_ids(j, "reached", n->reached);
+        json_ids(j, "suspected", n->suspected);
+        json_integer(j, "locks", n->locks);
+        json_integer(j, "held", n->held);
+        json_integer(j, "waiting", n->waiting);
+        json_integer(j, "operations", n->operations);
+        json_integer(j, "lag", n->lag);
+        json_integer(j, "ejected", n->ejected);
+        json_integer(j, "epochs", n->epochs);
+        json_integer(j, "messages_sent", n->sent);
+        json_integer(j, "messages_received", n->received);
+        json_integer(j, "messages_dropped", n->dropped);
+        json_integer(j, "commits", n->commits);
+        json_integer(j, "bytes", n->bytes);
+        json_integer(j, "most_bytes", n->most_bytes);
+        json_open(j, "listed", '[');
+        for (uint64_t k = 0; k < n->listed; k++)
+            json_lock(j, &n->lock[k]);
+        json_close(j, ']');
+    }
+    json_close(j, '}');
+}
+
+static void print_json(const status_node *nodes, uint32_t count)
+{
+    json j = json_start(stdout);
+    json_open(&j, NULL, '[');
+    for (uint32_t i = 0; i < count; i++)
+        json_node(&j, &nodes[i]);
+    json_close(&j, ']');
+}
+
+/* ---- asking ---- */
+
+/* What the command line wants. */
+typedef struct wish {
+    const char *at;
+    const char *password_file;
+    bool as_json, locks;
+} wish;
+
+/* The addresses of a list; 0 if there is none, or too many. */
+static uint32_t split(const char *list, status_node *nodes)
+{
+    uint32_t count = 0;
+    while (*list != '\0') {
+        size_t length = strcspn(list, ",");
+        if (length == 0 || length >= sizeof nodes[0].address || count == STATUS_MOST_NODES)
+            return 0;
+        memcpy(nodes[count++].address, list, length);
+        list += length;
+        if (*list == ',' && *++list == '\0')
+            return 0;
+    }
+    return count;
+}
+
+static int run(const wish *w)
+{
+    status_node *nodes = calloc(STATUS_MOST_NODES, sizeof *nodes);
+    if (nodes == NULL)
+        return EXIT_FAILED;
+    uint32_t count = split(w->at, nodes);
+    if (count == 0) {
+        free(nodes);
+        return usage_error("status", "--at takes 1 to %d addresses with commas between",
+                           STATUS_MOST_NODES);
+    }
+    uint32_t up = 0;
+    bool suspicion = false;
+    for (uint32_t i = 0; i < count; i++) {
+        up += status_ask(&nodes[i], w->password_file);
+        suspicion |= nodes[i].suspected[0] != '\0';
+    }
+    status_compare(nodes, count);
+    if (w->as_json)
+        print_json(nodes, count);
+    else
+        print_nodes(nodes, count);
+    if (w->locks && !w->as_json)
+        print_locks(nodes, count);
+    for (uint32_t i = 0; i < count; i++)
+        status_free(&nodes[i]);
+    free(nodes);
+    int error = finish_output("status");
+    if (error != EXIT_DONE)
+        return error;
+    if (up == 0)
+        return EXIT_UNREACHABLE;
+    return up < count || suspicion ? EXIT_FAILED : EXIT_DONE;
+}
+
+int cmd_status(int argc, char **argv)
+{
+    enum { AT = 256, LOCKS, PASSWORD, JSON };
+    static const struct option options[] = {
+        {"at", required_argument, NULL, AT},
+        {"locks", no_argument, NULL, LOCKS},
+        {"password-file", required_argument, NULL, PASSWORD},
+        {"json", no_argument, NULL, JSON},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    wish w = {.at = getenv("BATON_AT")};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        switch (option) {
+        case AT:
+            w.at = optarg;
+            break;
+        case LOCKS:
+            w.locks = true;
+            break;
+        case PASSWORD:
+            w.password_file = optarg;
+            break;
+        case JSON:
+            w.as_json = true;
+            break;
+        case 'h':
+            help();
+            return finish_output("status");
+        default:
+            return option_error("status", option == ':' ? "wants a value" : "is no option", argv);
+        }
+    }
+    if (optind < argc)
+        return usage_error("status", "unexpected '%s'", argv[optind]);
+    if (w.at == NULL)
+        return usage_error("status", "--at is needed");
+    return run(&w);
+}

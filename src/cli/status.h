@@ -1,0 +1,41 @@
+/* How the nodes of a cluster are, as they say themselves. */
+#ifndef BATON_CLI_STATUS_H
+#define BATON_CLI_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STATUS_MOST_NODES = 16, STATUS_TEXT = 512 };
+
+/* A lock, as one node has it. */
+typedef struct status_lock {
+    char *name; /* to be freed */
+    uint64_t epoch, sn, executed;
+    uint64_t held, waiting; /* there */
+    char owner[64];
+    char state[32];
+} status_lock;
+
+typedef struct status_node {
+    char address[STATUS_TEXT];
+    bool up;
+    char id[64];
+    char nodes[STATUS_TEXT], reached[STATUS_TEXT], suspected[STATUS_TEXT]; /* ids, with commas */
+    uint64_t locks, held, waiting, operations, ejected, epochs;
+    uint64_t commits, bytes, most_bytes;
+    uint64_t sent, received, dropped; /* messages */
+    uint64_t lag; /* operations that another of those asked has executed, and this one not */
+    status_lock *lock;
+    uint64_t listed; /* of the locks; a node does not list more than 1000 */
+} status_node;
+
+/*
+ * Asks the node at `address`, which is filled in. False if it is not to be reached or does not
+ * answer as a node does; says why on standard error.
+ */
+bool status_ask(status_node *n, const char *password_file);
+/* Fills in `lag`: compares locks that nodes list. */
+void status_compare(status_node *nodes, uint32_t count);
+void status_free(status_node *n);
+
+#endif

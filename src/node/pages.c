@@ -1,0 +1,50 @@
+/* What a node shows over HTTP besides what every server shows; by the thread of the pages. */
+#include "../net/metrics.h"
+#include "../net/server.h"
+#include "daemon.h"
+
+#include <stdio.h>
+
+bool daemon_is_open(server *of, char why[128])
+{
+    node_figures f = node_look(&daemon_of(of)->node);
+    if (f.majority)
+        return true;
+    snprintf(why, 128, "no majority: this node reaches %u of %u others, and suspects %u", f.reached,
+             f.nodes - 1, f.suspected);
+    return false;
+}
+
+static void write_messages(const node_counts *c, resp_out *text)
+{
+    metrics_counter(text, "baton_node_messages_sent_total", c->sent, "Messages to other nodes.");
+    metrics_counter(text, "baton_node_messages_received_total", c->received,
+                    "Messages from other nodes; heartbeats do not count.");
+    metrics_counter(text, "baton_node_messages_dropped_total", c->dropped,
+                    "Messages to nodes that were not reached, or too slow.");
+}
+
+void daemon_metrics(server *of, resp_out *text)
+{
+    node_figures f = node_look(&daemon_of(of)->node);
+    metrics_counter(text, "baton_node_epochs_total", f.counts.epochs,
+                    "Changes of epoch, over all locks.");
+    metrics_counter(text, "baton_node_operations_total", f.counts.operations,
+                    "Operations executed on this node's copy, whoever issued them.");
+    metrics_counter(text, "baton_node_ejections_total", f.counts.ejected,
+                    "Sections at this node that the cluster has ended.");
+    write_messages(&f.counts, text);
+    metrics_counter(text, "baton_node_turns_total", f.counts.turns, "Turns of the event loop.");
+    metrics_counter(text, "baton_node_commits_total", f.store.commits,
+                    "Turns that wrote to the disk.");
+    metrics_gauge(text, "baton_node_store_bytes", f.store.bytes, "Bytes of the data file.");
+    metrics_gauge(text, "baton_node_store_most_bytes", f.store.most,
+                  "Bytes that it may take: --max-bytes.");
+    metrics_gauge(text, "baton_node_peers", f.nodes - 1, "Other nodes of the cluster.");
+    metrics_gauge(text, "baton_node_peers_reached", f.reached,
+                  "Other nodes that a connection to stands.");
+    metrics_gauge(text, "baton_node_peers_suspected", f.suspected,
+                  "Other nodes that are taken for dead.");
+    metrics_gauge(text, "baton_node_majority", f.majority,
+                  "1 if this node and those it reaches are a majority.");
+}

@@ -1,0 +1,137 @@
+/* What a node shows of itself: to a session of its own thread all, to other threads figures. */
+#include "place.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- figures, for any thread ---- */
+
+void node_show(cluster_node *n)
+{
+    const wme_node *w = &n->wme;
+    node_figures f = {
+        .counts = n->counts,
+        .store = store_used(n->store),
+        .locks = n->places,
+        .nodes = w->nodes,
+        .suspected = (uint32_t)__builtin_popcount(w->suspected),
+    };
+    uint32_t trusted = 1;
+    for (uint8_t i = 0; i < w->nodes; i++) {
+        f.reached += n->reached[i];
+        trusted += n->reached[i] && (w->suspected >> i & 1) == 0;
+    }
+    f.majority = trusted >= wme_majority(w);
+    pthread_mutex_lock(&n->shows);
+    n->shown = f;
+    pthread_mutex_unlock(&n->shows);
+}
+
+node_figures node_look(cluster_node *n)
+{
+    pthread_mutex_lock(&n->shows);
+    node_figures f = n->shown;
+    pthread_mutex_unlock(&n->shows);
+    return f;
+}
+
+/* ---- STATUS ---- */
+
+__attribute__((format(printf, 2, 3))) static void print(resp_out *text, const char *format, ...)
+{
+    char line[256];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        resp_raw(text, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
+}
+
+/* The ids of those in `set`, a bit for each, with commas between. */
+static void print_ids(resp_out *text, const char *key, const peers *all, uint32_t set)
+{
+    const char *between = "";
+    print(text, "%s:", key);
+    for (uint8_t i = 0; i < all->nodes; i++)
+        if ((set >> i & 1) != 0) {
+            print(text, "%s%s", between, all->node[i].id);
+            between = ",";
+        }
+    print(text, "\r\n");
+}
+
+static const char *name_state(const wme_stub *s)
+{
+    static const char *const names[] = {"idle", "requesting", "token", "inside", "issuing"};
+    if (s->blocked)
+        return "epoch-change";
+    return s->suspended ? "suspended" : names[s->state];
+}
+
+static void list_lock(resp_out *out, const peers *all, const site *p)
+{
+    const wme_stub *s = &p->replica.stub;
+    bool held = s->state == WME_CS_IDLE || s->state == WME_CS_ISSUING;
+    resp_array(out, 8);
+    resp_bulk(out, p->name, p->name_bytes);
+    resp_integer(out, (int64_t)s->now.epoch);
+    resp_integer(out, (int64_t)s->now.sn);
+    resp_text(out, all->node[s->now.owner].id);
+    resp_text(out, name_state(s));
+    resp_integer(out, (int64_t)s->executed);
+    resp_integer(out, held);
+    resp_integer(out, p->waiters);
+}
+
+/* Rows, as long as they are no more than `most` bytes; how many there are. */
+static uint32_t list_locks(const cluster_node *n, const peers *all, size_t most, resp_out *rows)
+{
+    uint32_t listed = 0;
+    for (size_t b = 0; b < n->buckets; b++)
+        for (const site *p = n->bucket[b]; p != NULL; p = p->next) {
+            if (listed == NODE_MOST_LISTED || rows->bytes > most)
+                return listed;
+            list_lock(rows, all, p);
+            listed++;
+        }
+    return listed;
+}
+
+static void print_figures(const cluster_node *n, const peers *all, resp_out *text)
+{
+    const node_counts *c = &n->counts;
+    store_usage used = store_used(n->store);
+    uint32_t reached = 0;
+    for (uint8_t i = 0; i < n->wme.nodes; i++)
+        reached |= (uint32_t)n->reached[i] << i;
+    print(text, "node:%s\r\n", all->node[n->wme.me].id);
+    print_ids(text, "nodes", all, (1U << all->nodes) - 1);
+    print_ids(text, "reached", all, reached);
+    print_ids(text, "suspected", all, n->wme.suspected);
+    print(text, "locks:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->places, c->held,
+          c->waiting);
+    print(text, "operations:%" PRIu64 "\r\nejected:%" PRIu64 "\r\nepochs:%" PRIu64 "\r\n",
+          c->operations, c->ejected, c->epochs);
+    print(text, "messages_sent:%" PRIu64 "\r\nmessages_received:%" PRIu64 "\r\n", c->sent,
+          c->received);
+    print(text, "messages_dropped:%" PRIu64 "\r\nturns:%" PRIu64 "\r\n", c->dropped, c->turns);
+    print(text, "commits:%" PRIu64 "\r\nbytes:%" PRIu64 "\r\nmost_bytes:%" PRIu64 "\r\n",
+          used.commits, used.bytes, used.most);
+}
+
+void node_report(const cluster_node *n, const peers *all, resp_out *out)
+{
+    resp_out text = {0};
+    resp_out rows = {.third = out->third};
+    size_t most = out->most > 0 ? out->most / 2 : SIZE_MAX;
+    print_figures(n, all, &text);
+    uint32_t listed = list_locks(n, all, most, &rows);
+    resp_array(out, 1 + listed);
+    resp_bulk(out, text.at, text.bytes);
+    resp_raw(out, rows.at, rows.bytes);
+    resp_free(&text);
+    resp_free(&rows);
+}

@@ -1,0 +1,303 @@
+"""Looking after a cluster: `node_ops.py BATON [--sanitized]`. Prints one line of TAP for each test."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+sys.dont_write_bytecode = True
+from cluster import Cluster, final_count, run
+from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, refused, test, wait_for
+
+cluster = Cluster("--http", "0")
+cluster.ready()
+AT = [node.path for node in cluster.nodes]
+
+
+def status(*options, at=None):
+    """Exit code and text."""
+    done = subprocess.run([BATON, "status", "--at", ",".join(at or AT), *options], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+    return done.returncode, done.stdout.decode()
+
+
+def all_well():
+    return status()[0] == 0 and all(len(n["reached"]) == 2 for n in json.loads(status("--json")[1]))
+
+
+def use(node, lock, times=1):
+    """Adds to a counter under that lock, until it has worked so often."""
+    while times > 0:
+        client = Client(node)
+        try:
+            token = client("LOCK", lock, 5000)
+            client("ISSUE", lock, token, "INCR", "n")
+            client("EXIT", lock, token)
+            times -= 1
+        except Failure:
+            pass
+        client.close()
+
+
+wait_for(all_well)
+
+
+@test("status: all is well")
+def _():
+    use(cluster.nodes[0], "l", 3)
+    use(cluster.nodes[1], "l", 2)
+    wait_for(lambda: all(n["lag"] == 0 and n["operations"] == 5 for n in json.loads(status("--json")[1])))
+    code, text = status("--json")
+    nodes = json.loads(text)
+    assert code == 0
+    assert [n["node"] for n in nodes] == ["a", "b", "c"]
+    assert all(n["nodes"] == ["a", "b", "c"] and n["suspected"] == [] for n in nodes)
+    assert sorted(nodes[2]["reached"]) == ["a", "b"]
+    for node in nodes:
+        lock, = node["listed"]
+        assert lock["name"] == "l" and lock["executed"] == 5 and lock["owner"] == "b", lock
+        assert lock["state"] == ("token" if node["node"] == "b" else "idle"), lock
+
+
+@test("status: who holds and who waits, and where")
+def _():
+    holder, waiter = Client(cluster.nodes[0]), Client(cluster.nodes[2])
+    token = holder("LOCK", "odd\r\n\x1b name", 5000)
+    waiter.send("LOCK", "odd\r\n\x1b name", 5000)
+
+    def seen():
+        rows = [next(l for l in n["listed"] if l["name"] == "odd??? name") for n in json.loads(status("--json")[1])]
+        return [l["held"] for l in rows] == [True, False, False] and [l["waiting"] for l in rows] == [0, 0, 1]
+
+    wait_for(seen)
+    code, text = status("--locks")
+    assert code == 0 and "odd??? name" in text and "\x1b" not in text
+    holder("EXIT", "odd\r\n\x1b name", token)
+    assert waiter.reply() > token
+    holder.close()
+    waiter.close()
+
+
+@test("status: a long list has an end")
+def _():
+    client = Client(cluster.nodes[0])
+    for i in range(1005):
+        client("READ", f"many{i}", "k")
+    nodes = json.loads(status("--json")[1])
+    assert nodes[0]["locks"] >= 1005 and len(nodes[0]["listed"]) == 1000
+    assert "more" in status("--locks")[1]
+    client.close()
+
+
+@test("status: a node is dead")
+def _():
+    cluster.nodes[2].kill()
+    code, text = status()
+    assert code == 1 and "down" in text
+    wait_for(lambda: status(at=AT[:2])[1].split("\n")[1].split()[4] == "c")
+    assert status(at=AT[:1])[0] == 1
+    assert status(at=AT[2:])[0] == 69
+    use(cluster.nodes[0], "l")
+    cluster.nodes[2].start()
+    wait_for(all_well)
+
+
+@test("status: wrong usage, and somebody who is no node")
+def _():
+    for words in ([], ["--at", ""], ["--at", "a,,b"], ["--at", "x", "y"], ["--at", ",".join(["x:1"] * 17)]):
+        environment = {k: v for k, v in os.environ.items() if k != "BATON_AT"}
+        done = subprocess.run([BATON, "status", *words], stderr=subprocess.PIPE, env=environment, check=False)
+        assert done.returncode == 64 and b"--help" in done.stderr, words
+    path = os.path.join(SCRATCH, "alone")
+    alone = subprocess.Popen([BATON, "serve", "--listen", path, "--state", path + ".state"], stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: os.path.exists(path))
+        assert status(at=[path])[0] == 69
+    finally:
+        alone.terminate()
+        alone.wait(PATIENCE)
+
+
+def page(node, path):
+    """Status and text."""
+    port = int(re.findall(r"event=http at=127\.0\.0\.1:(\d+)", node.text())[-1])
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        while data := connection.recv(65536):
+            answer += data
+    head, text = answer.decode().split("\r\n\r\n", 1)
+    return int(head.split()[1]), text
+
+
+def metrics(node):
+    lines = page(node, "metrics")[1].splitlines()
+    return {line.split()[0]: float(line.split()[1]) for line in lines if not line.startswith("#")}
+
+
+@test("metrics: what a node counts")
+def _():
+    before = metrics(cluster.nodes[1])
+    use(cluster.nodes[0], "counted", 4)
+    wait_for(lambda: metrics(cluster.nodes[1])["baton_node_operations_total"]
+             == before["baton_node_operations_total"] + 4)
+    now = metrics(cluster.nodes[1])
+    for name in ("messages_sent_total", "messages_received_total", "turns_total", "commits_total"):
+        assert now["baton_node_" + name] > before["baton_node_" + name], name
+    assert now["baton_node_peers"] == now["baton_node_peers_reached"] == 2
+    assert now["baton_node_peers_suspected"] == 0 and now["baton_node_majority"] == 1 == now["baton_open"]
+    assert 0 < now["baton_node_store_bytes"] <= now["baton_node_store_most_bytes"]
+    assert metrics(cluster.nodes[0])["baton_grants_total"] >= 4
+    text = page(cluster.nodes[1], "metrics")[1]
+    families = re.findall(r"^# HELP (\S+) ", text, re.M)
+    assert len(families) == len(set(families)) == len(re.findall("^# TYPE ", text, re.M))
+
+
+@test("metrics: who holds and waits, while others look")
+def _():
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            metrics(cluster.nodes[0])
+            page(cluster.nodes[0], "health")
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    use(cluster.nodes[0], "watched", 100)
+    holder, waiter = Client(cluster.nodes[0]), Client(cluster.nodes[0])
+    token = holder("LOCK", "watched", 5000)
+    waiter.send("LOCK", "watched", 0)
+    wait_for(lambda: metrics(cluster.nodes[0])["baton_longest_queue_length"] == 1)
+    now = metrics(cluster.nodes[0])
+    assert now["baton_locks_held"] == 1 == now["baton_queue_length"]
+    waiter.close()
+    holder("EXIT", "watched", token)
+    wait_for(lambda: metrics(cluster.nodes[0])["baton_queue_length"] == 0)
+    assert metrics(cluster.nodes[0])["baton_locks_held"] == 0
+    stop.set()
+    for thread in threads:
+        thread.join()
+    holder.close()
+
+
+@test("health: without a majority nobody is let in, and it says so")
+def _():
+    assert page(cluster.nodes[0], "health") == (200, "ok\n")
+    cluster.nodes[1].kill()
+    wait_for(lambda: metrics(cluster.nodes[0])["baton_node_peers_suspected"] == 1)
+    assert page(cluster.nodes[0], "health")[0] == 200
+    cluster.nodes[2].kill()
+    wait_for(lambda: page(cluster.nodes[0], "health")[0] == 503)
+    assert "majority" in page(cluster.nodes[0], "health")[1]
+    for node in cluster.nodes[1:]:
+        node.start()
+    wait_for(all_well)
+    assert page(cluster.nodes[0], "health")[0] == 200
+
+
+def states(node, lock):
+    return [l for l in json.loads(status("--json", at=[node.path])[1])[0]["listed"] if l["name"] == lock]
+
+
+def restart(node, number=signal.SIGTERM):
+    node.process.send_signal(number)
+    code = node.process.wait(PATIENCE)
+    node.start()
+    return code
+
+
+@test("drain: tokens go to others, so nobody misses the node")
+def _():
+    use(cluster.nodes[0], "handed")
+    assert states(cluster.nodes[0], "handed")[0]["state"] == "token"
+    cluster.nodes[0].process.send_signal(signal.SIGTERM)
+    assert cluster.nodes[0].process.wait(PATIENCE) == 0
+    assert "event=drained complete=1" in cluster.nodes[0].text()
+    heir, = [n for n in cluster.nodes[1:] if states(n, "handed")[0]["state"] == "token"]
+    before = states(heir, "handed")[0]
+    use(heir, "handed")
+    after = states(heir, "handed")[0]
+    assert after["epoch"] == before["epoch"] and after["executed"] == before["executed"] + 1
+    cluster.nodes[0].start()
+    wait_for(all_well)
+
+
+@test("drain: who holds may finish; who waits, or wants more, is sent away")
+def _():
+    node = cluster.nodes[0]
+    holder, waiter, idle = Client(node), Client(node), Client(node)
+    token = holder("LOCK", "kept", 5000)
+    waiter.send("LOCK", "kept", 0)
+    wait_for(lambda: states(node, "kept")[0]["waiting"] == 1)
+    node.process.send_signal(signal.SIGTERM)
+    for client in (waiter, idle):
+        try:
+            client.reply()
+            raise AssertionError("it was not sent away")
+        except (EOFError, ConnectionError):
+            pass
+    refused(holder, "DRAINING", "LOCK", "another", 0)
+    assert holder("ISSUE", "kept", token, "SET", "k", "v") is not None
+    assert page(node, "health")[0] == 503
+    assert holder("EXIT", "kept", token) == 1
+    assert node.process.wait(PATIENCE) == 0
+    assert node.text().count("event=drained complete=1") == 2
+    other = Client(cluster.nodes[1])
+    assert other("LOCK", "kept", 5000) > token
+    for client in (holder, waiter, idle, other):
+        client.close()
+    node.start()
+    wait_for(all_well)
+
+
+@test("drain: it has an end, and a second signal does not wait for that")
+def _():
+    node = cluster.nodes[2]
+    holder = Client(node)
+    assert holder("LOCK", "long", 5000) > 0
+    node.process.send_signal(signal.SIGTERM)
+    assert node.process.wait(PATIENCE) == 0 and "event=drained complete=0" in node.text()
+    node.command += ["--drain", "3600000"]
+    node.start()
+    wait_for(all_well)
+    holder = Client(node)
+    assert holder("LOCK", "long", 10000) > 0
+    node.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: node.text().count("event=ending") == 2)
+    node.process.send_signal(signal.SIGTERM)
+    assert node.process.wait(PATIENCE) == 0
+    del node.command[-2:]
+    node.start()
+    wait_for(all_well)
+
+
+@test("rolling restart under load: no operation fails")
+def _():
+    turn = iter(cluster.nodes * 2)
+
+    def restart_next():
+        node = next(turn, None)
+        if node is not None:
+            assert restart(node) == 0
+        wait_for(all_well)
+
+    tally = run(cluster, 6, restart_next)
+    assert next(turn, None) is None, "not all were restarted"
+    count, = set(final_count(cluster))
+    assert tally.ejected == tally.unknown == 0, f"{tally.ejected} ejected, {tally.unknown} unknown"
+    assert count == len(tally.answers) > 0 and len(set(tally.answers)) == count
+    print(f"# 6 restarts, {count} operations, {tally.ejected} ejected, {tally.unknown} unknown")
+
+
+@test("all nodes end at the same time")
+def _():
+    assert cluster.stop() == [0, 0, 0]
+
+
+finish()
