@@ -173,6 +173,7 @@ int cmd_node(int argc, char **argv)
                   .most_connections = 10000,
                   .most_waiters = 10000,
                   .most_name = STORE_MOST_NAME,
+                  .most_word = WME_MOST_OP, /* what is too long a value is said by ISSUE */
                   .most_output = 1 << 20,
                   .level = LOG_INFO},
     };

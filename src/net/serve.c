@@ -257,6 +257,13 @@ static uint32_t get_descriptors(const serve_settings *settings)
     return room;
 }
 
+/* Passwords need some, too. */
+static size_t most_word(const serve_settings *settings)
+{
+    size_t most = settings->most_word > 512 ? settings->most_word : 512;
+    return settings->most_name > most ? settings->most_name : most;
+}
+
 const char *serve(const serve_settings *settings)
 {
     static char complaint[256];
@@ -264,8 +271,7 @@ const char *serve(const serve_settings *settings)
     of = (server){
         .settings = settings,
         .loops = settings->loops,
-        .service = {.limits = {.word_bytes = settings->most_name > 512 ? settings->most_name : 512,
-                               .command_bytes = CHUNK},
+        .service = {.limits = {.word_bytes = most_word(settings), .command_bytes = CHUNK},
                     .most_output = settings->most_output,
                     .most_name = settings->most_name,
                     .longest_lease = LONGEST_LEASE,

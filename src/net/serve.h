@@ -36,6 +36,7 @@ typedef struct serve_settings {
     uint32_t most_connections;
     uint32_t most_waiters; /* for one lock */
     size_t most_name;
+    size_t most_word; /* bytes, of commands that have larger words than names; 0: none has */
     size_t most_output;
     uint64_t grace;     /* milliseconds for which a lost connection keeps what it held */
     uint64_t idle_exit; /* milliseconds without a connection after which it ends; 0: never */
