@@ -1,5 +1,6 @@
 /*
- * The client of the lock service (`baton serve`, `baton node`): locks that processes on many machines share.
+ * The client of the lock service (`baton serve`) and of clusters (`baton node`): locks that
+ * processes on many machines share.
  *
  *     baton_client_options options = {.address = "127.0.0.1:7700", .lease_ms = 10000};
  *     baton_client_open(&options, &client);
@@ -19,11 +20,11 @@
  * whichever is first: that is always before the server gives the lock to another, if clocks run
  * alike.
  *
- * Of a cluster, give all nodes: "a:7700,b:7700,c:7700". One connection's node is as good as
- * another's; when one cannot be reached or its connection breaks, the next in the list is tried. What was
- * held over a connection that broke is lost; who waited goes on at the next, behind those who wait there.
- * A cluster may take the lock from a node that is cut off, and that node cannot tell: only the token,
- * and operations (baton_client_issue), are safe against that.
+ * Of a cluster, give all nodes: "a:7700,b:7700,c:7700". Any is as good as another; when one cannot
+ * be reached, or its connection breaks, the next in the list is tried. What was held over that
+ * connection is lost; who waited goes on at the next node, behind those who wait already. A cluster
+ * may take a lock from a node that is cut off, which cannot tell its clients: against that only the
+ * token, and operations (baton_client_issue), are safe.
  */
 #ifndef BATON_CLIENT_H
 #define BATON_CLIENT_H
@@ -45,8 +46,8 @@ typedef struct baton_client_options {
     const char *address;
     const char *password; /* for AUTH; NULL: none */
     uint32_t lease_ms;    /* renewed by the client itself while the process runs; 0: no lease */
-    /* For connecting, to all addresses together, and for an answer to anything but a wait (5000) */
-    uint32_t patience_ms;
+    /* For connecting, to all addresses together, and for an answer to anything but a wait */
+    uint32_t patience_ms; /* (5000) */
     /*
      * Called by a thread of the client's when a lock is lost. It must not try, lock or exit, and
      * nothing else is noticed until it returns. May be NULL.
@@ -95,16 +96,22 @@ typedef struct baton_client_word {
     size_t bytes;
 } baton_client_word;
 
+/* As the protocol writes it (docs/protocol.md), and a zero behind its bytes. To be freed. */
+typedef struct baton_client_reply {
+    char *at;
+    size_t bytes;
+} baton_client_reply;
+
 /*
  * Executes an operation, such as SET key value, on what a lock of a cluster guards, from within the
- * section of that token: on all nodes or none, and never after the section. BATON_OK: `reply` is the
- * result, or what was wrong with the operation, as the protocol writes it (docs/protocol.md), ended
- * by a zero; to be freed. BATON_LOST: the section is over, and nothing was executed.
- * BATON_UNREACHABLE: the connection broke, and with it the section; whether it was executed is not
- * known. An operation has 1 to 29 words, of 60000 bytes together.
+ * section of that token: on all nodes or none, and never after the section. BATON_OK: `reply` is
+ * the result, or says what is wrong with the operation. BATON_LOST: the section is over, and
+ * nothing was executed. BATON_UNREACHABLE: the connection broke, and the section with it; whether
+ * it was executed is not known. An operation has 1 to 29 words, of 60000 bytes together.
  */
 BATON_API int baton_client_issue(baton_client *client, const char *name, uint64_t token,
-                                 const baton_client_word *words, size_t count, char **reply);
+                                 const baton_client_word *words, size_t count,
+                                 baton_client_reply *reply);
 
 /*
  * Becomes readable when a lock is lost, for poll(); baton_client_lost then takes what was lost, one

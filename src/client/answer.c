@@ -36,7 +36,10 @@ static void have_lost(baton_client *c, line *k, lock_name *n, uint64_t generatio
     names_tidy(&c->names, n);
 }
 
-/* "reset", "lost" or "ejected" (lost, to a cluster), name, generation. Others are for clients that know what they mean. */
+/*
+ * "reset", "lost" or "ejected" (lost, by a cluster), name, generation. Others are for clients that
+ * know what they mean.
+ */
 static bool take_push(baton_client *c, line *k, const resp_reply *push)
 {
     char name[BATON_CLIENT_NAME_BYTES];
@@ -133,6 +136,7 @@ static bool take_result(request *r, const reply_value *v, resp_word bytes)
         request_finish(r, BATON_LOST, 0);
         return true;
     }
+    r->reply_bytes = bytes.bytes;
     r->reply = malloc(bytes.bytes + 1);
     if (r->reply != NULL) {
         memcpy(r->reply, bytes.at, bytes.bytes);

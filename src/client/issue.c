@@ -20,14 +20,14 @@ static bool is_operation(const baton_client_word *words, size_t count)
 }
 
 int baton_client_issue(baton_client *client, const char *name, uint64_t token,
-                       const baton_client_word *words, size_t count, char **reply)
+                       const baton_client_word *words, size_t count, baton_client_reply *reply)
 {
     baton_client *c = client;
     lock_wanted w;
     int result = call_check(c, name, &w);
     if (result != BATON_OK || !is_operation(words, count) || reply == NULL)
         return result != BATON_OK ? result : BATON_BAD_ARGUMENT;
-    *reply = NULL;
+    *reply = (baton_client_reply){0};
     pthread_mutex_lock(&c->mutex);
     const lock_name *n = names_find(&c->names, w.name, w.bytes, w.hash);
     const hold *h = n != NULL ? names_hold(n, token) : NULL;
@@ -39,6 +39,6 @@ int baton_client_issue(baton_client *client, const char *name, uint64_t token,
     }
     request r = {.kind = ASK_ISSUE, .words = words, .word_count = count};
     call_ask(c, h->over, &r, &w, token, c->patience);
-    *reply = r.reply;
+    *reply = (baton_client_reply){r.reply, r.reply_bytes};
     return call_end(c, r.result, r.error);
 }

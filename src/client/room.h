@@ -81,6 +81,7 @@ typedef struct request {
     const baton_client_word *words; /* of ISSUE: the operation */
     size_t word_count;
     char *reply; /* of ISSUE: allocated when it comes, ended by a zero */
+    size_t reply_bytes;
     bool done;
     int result;
     int error; /* errno */

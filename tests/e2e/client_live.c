@@ -148,13 +148,13 @@ static void several_addresses(void **unused)
     assert_false(baton_client_is_cluster(c));
     uint64_t token = lock(c, "several");
     const baton_client_word get[] = {{"GET", 3}, {"a", 1}};
-    char *reply;
+    baton_client_reply reply;
     assert_int_equal(baton_client_issue(c, "several", token + 1, get, 2, &reply), BATON_LOST);
     assert_int_equal(baton_client_issue(c, "several", token, get, 0, &reply), BATON_BAD_ARGUMENT);
     assert_int_equal(baton_client_issue(c, "several", token, get, 30, &reply), BATON_BAD_ARGUMENT);
     assert_int_equal(baton_client_issue(c, "several", token, get, 2, &reply), BATON_OK);
-    assert_true(strncmp(reply, "-ERR ", 5) == 0); /* one server has no data */
-    free(reply);
+    assert_true(strncmp(reply.at, "-ERR ", 5) == 0); /* one server has no data */
+    free(reply.at);
     stop_server(SIGTERM);
     await_lost(c, "several", token);
     assert_int_equal(baton_client_lock(c, "several", -1, &token), BATON_UNREACHABLE);
