@@ -1,5 +1,6 @@
 /*
- * The client of the lock service (`baton serve`): locks that processes on many machines share.
+ * The client of the lock service (`baton serve`) and of clusters (`baton node`): locks that
+ * processes on many machines share.
  *
  *     baton_client_options options = {.address = "127.0.0.1:7700", .lease_ms = 10000};
  *     baton_client_open(&options, &client);
@@ -18,6 +19,12 @@
  * of it at once (`lost`, and baton_client_fd), or by its own clock when the lease is over,
  * whichever is first: that is always before the server gives the lock to another, if clocks run
  * alike.
+ *
+ * Of a cluster, give all nodes: "a:7700,b:7700,c:7700". Any is as good as another; when one cannot
+ * be reached, or its connection breaks, the next in the list is tried. What was held over that
+ * connection is lost; who waited goes on at the next node, behind those who wait already. A cluster
+ * may take a lock from a node that is cut off, which cannot tell its clients: against that only the
+ * token, and operations (baton_client_issue), are safe.
  */
 #ifndef BATON_CLIENT_H
 #define BATON_CLIENT_H
@@ -32,10 +39,15 @@ typedef struct baton_client baton_client;
 
 /* Zero stands for the default. */
 typedef struct baton_client_options {
-    const char *address;  /* HOST:PORT, or the path of a Unix socket; must be given */
+    /*
+     * HOST:PORT, or the path of a Unix socket; must be given. Several, up to 64, with commas in
+     * between, are nodes of one cluster.
+     */
+    const char *address;
     const char *password; /* for AUTH; NULL: none */
     uint32_t lease_ms;    /* renewed by the client itself while the process runs; 0: no lease */
-    uint32_t patience_ms; /* for connecting, and for an answer to anything but a wait (5000) */
+    /* For connecting, to all addresses together, and for an answer to anything but a wait */
+    uint32_t patience_ms; /* (5000) */
     /*
      * Called by a thread of the client's when a lock is lost. It must not try, lock or exit, and
      * nothing else is noticed until it returns. May be NULL.
@@ -64,7 +76,8 @@ BATON_API int baton_client_try(baton_client *client, const char *name, uint64_t 
 /*
  * Waits for its turn, first come, first served; at most `timeout_ms` (negative: without end; 0: it
  * only tries), then BATON_BUSY. Each wait, and what is held after it, takes a connection. Errors:
- * the same, also if the connection is lost while it waits; BATON_FULL: too many wait here.
+ * the same, also if the connection is lost while it waits and there is no other address;
+ * BATON_FULL: too many wait here.
  */
 BATON_API int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms,
                                 uint64_t *token);
@@ -73,6 +86,32 @@ BATON_API int baton_client_lock(baton_client *client, const char *name, int64_t 
  * server did not say. The lock is left either way.
  */
 BATON_API int baton_client_exit(baton_client *client, const char *name, uint64_t token);
+
+/* Whether a node of a cluster has answered last, and not a server that stands alone. */
+BATON_API bool baton_client_is_cluster(baton_client *client);
+
+/* Any bytes. */
+typedef struct baton_client_word {
+    const char *at;
+    size_t bytes;
+} baton_client_word;
+
+/* As the protocol writes it (docs/protocol.md), and a zero behind its bytes. To be freed. */
+typedef struct baton_client_reply {
+    char *at;
+    size_t bytes;
+} baton_client_reply;
+
+/*
+ * Executes an operation, such as SET key value, on what a lock of a cluster guards, from within the
+ * section of that token: on all nodes or none, and never after the section. BATON_OK: `reply` is
+ * the result, or says what is wrong with the operation. BATON_LOST: the section is over, and
+ * nothing was executed. BATON_UNREACHABLE: the connection broke, and the section with it; whether
+ * it was executed is not known. An operation has 1 to 29 words, of 60000 bytes together.
+ */
+BATON_API int baton_client_issue(baton_client *client, const char *name, uint64_t token,
+                                 const baton_client_word *words, size_t count,
+                                 baton_client_reply *reply);
 
 /*
  * Becomes readable when a lock is lost, for poll(); baton_client_lost then takes what was lost, one

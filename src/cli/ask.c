@@ -116,6 +116,10 @@ int ask_next(ask *a, ask_item *item)
         return EXIT_DONE;
     case '$':
         item->number = strtoll(a->text + 1, NULL, 10);
+        if (item->number == -1) {
+            item->kind = '_';
+            return EXIT_DONE;
+        }
         if (item->number < 0 || item->number > LONGEST_TEXT)
             break;
         item->bytes = (size_t)item->number;
@@ -129,14 +133,19 @@ int ask_next(ask *a, ask_item *item)
     return complain(a, "the server gives an answer that is not understood", "");
 }
 
-int ask_send(ask *a, size_t count, const char *const *words, ask_item *first)
+int ask_exchange(ask *a, size_t count, const char *const *words, ask_item *first)
 {
     fprintf(a->stream, "*%zu\r\n", count);
     for (size_t i = 0; i < count; i++)
         fprintf(a->stream, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
     if (fflush(a->stream) != 0)
         return complain(a, "cannot ask the server: ", strerror(errno));
-    int error = ask_next(a, first);
+    return ask_next(a, first);
+}
+
+int ask_send(ask *a, size_t count, const char *const *words, ask_item *first)
+{
+    int error = ask_exchange(a, count, words, first);
     if (error == EXIT_DONE && first->kind == '-') {
         complain(a, "the server refuses: ", first->text);
         return EXIT_FAILED;
@@ -162,17 +171,50 @@ static int introduce(ask *a, const char *password_file)
     return error;
 }
 
-int ask_open(ask *a, const char *command, const char *address, const char *password_file)
+/* To the first of a list that can be reached; -1 with errno, of the last. */
+static int connect_any(const char *addresses)
+{
+    char one[PLACE_BYTES];
+    int fd = -1;
+    for (const char *at = addresses; fd < 0; at++) {
+        size_t bytes = strcspn(at, ",");
+        errno = EINVAL;
+        if (bytes > 0 && bytes < sizeof one) {
+            memcpy(one, at, bytes);
+            one[bytes] = '\0';
+            fd = strchr(one, '/') != NULL ? connect_path(one) : connect_tcp(one);
+        }
+        at += bytes;
+        if (*at == '\0')
+            break;
+    }
+    return fd;
+}
+
+static bool start(ask *a, const char *command, int fd)
 {
     *a = (ask){.command = command};
-    int fd = strchr(address, '/') != NULL ? connect_path(address) : connect_tcp(address);
     a->stream = fd < 0 ? NULL : fdopen(fd, "r+");
-    if (a->stream == NULL) {
+    if (a->stream == NULL && fd >= 0)
+        close(fd);
+    return a->stream != NULL;
+}
+
+bool ask_open_session(ask *a, const char *command, const char *path)
+{
+    const struct timeval no_end = {0}; /* others may be before us; if it dies, that is heard */
+    int fd = connect_path(path);
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &no_end, sizeof no_end);
+    return start(a, command, fd);
+}
+
+int ask_open(ask *a, const char *command, const char *address, const char *password_file)
+{
+    if (!start(a, command, connect_any(address))) {
         bool of_nodes = strcmp(command, "status") == 0;
         fprintf(stderr, "baton %s: cannot reach %s (%s)%s\n", command, address, strerror(errno),
                 of_nodes ? "" : "; start one with 'baton serve'");
-        if (fd >= 0)
-            close(fd);
         return EXIT_UNREACHABLE;
     }
     int error = introduce(a, password_file);

@@ -24,12 +24,19 @@ typedef struct ask {
     size_t room;
 } ask;
 
-/* All of these say what went wrong on standard error. EXIT_DONE, or the code to exit with. */
+/*
+ * All of these say what went wrong on standard error. EXIT_DONE, or the code to exit with. Of a list
+ * of addresses, with commas in between, the first that can be reached is asked.
+ */
 int ask_open(ask *a, const char *command, const char *address, const char *password_file);
 /* Sends a command of `count` words, and reads the first item of the reply, which is no error. */
 int ask_send(ask *a, size_t count, const char *const *words, ask_item *first);
+/* The same, but the reply may be an error. */
+int ask_exchange(ask *a, size_t count, const char *const *words, ask_item *first);
 /* The next item of an array. */
 int ask_next(ask *a, ask_item *item);
+/* The session of a `baton run`, where nothing is said first. False, with errno: nobody is there. */
+bool ask_open_session(ask *a, const char *command, const char *path);
 void ask_close(ask *a);
 
 #endif

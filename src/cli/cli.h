@@ -18,7 +18,9 @@ enum {
 };
 
 int cmd_bench(int argc, char **argv);
+int cmd_issue(int argc, char **argv);
 int cmd_locks(int argc, char **argv);
+int cmd_read(int argc, char **argv);
 int cmd_release(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);

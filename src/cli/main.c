@@ -12,7 +12,9 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"bench", "measure locks against pthread and Concurrency Kit", cmd_bench},
+    {"issue", "change what a lock of a cluster guards, from within 'baton run'", cmd_issue},
     {"locks", "list the lock algorithms, or the locks that a server has given", cmd_locks},
+    {"read", "print what a node of a cluster has under a key", cmd_read},
     {"release", "take a lock away from its holder, by force", cmd_release},
     {"run", "run a command while holding a lock", cmd_run},
     {"serve", "serve locks over the network, in the protocol of Redis", cmd_serve},

@@ -2,6 +2,7 @@
 #include "run.h"
 #include "cli.h"
 #include "places.h"
+#include "run_session.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -18,20 +19,25 @@ static void help(void)
         "Usage: baton run NAME [OPTION...] -- COMMAND [ARGUMENT...]\n"
         "Runs COMMAND while holding the lock NAME. Nobody else holds it meanwhile.\n"
         "\n"
-        "  --at ADDR             server, HOST:PORT or the path of a Unix socket ($BATON_AT; else\n"
-        "                        one for this user alone, started by itself)\n"
+        "  --at ADDR[,ADDR...]   server, HOST:PORT or the path of a Unix socket, or the nodes of "
+        "a\n"
+        "                        cluster ($BATON_AT; else a server for this user alone, started\n"
+        "                        by itself)\n"
         "  --try                 do not wait for the lock\n"
         "  --timeout S           wait so many seconds at most (for ever, in order of arrival)\n"
         "  --lease S             a holder that is silent for so long has lost the lock; 0: never\n"
-        "                        (10)\n"
-        "  --grace S             from TERM to KILL when the lock is lost (a quarter of the lease)\n"
+        "                        (10; of a cluster 1)\n"
+        "  --grace S             from TERM to KILL when the lock is lost (a quarter of the lease;\n"
+        "                        of a cluster 0.1)\n"
         "  --on-lost COMMAND     then run this by the shell\n"
         "  --password-file FILE  its first line is the server's password\n"
         "                        ($BATON_PASSWORD_FILE)\n"
         "  -q, --quiet           no messages but about wrong usage\n"
         "  -h, --help            this help\n"
         "\n"
-        "COMMAND finds BATON_LOCK, BATON_TOKEN and BATON_AT in its environment.\n"
+        "COMMAND finds BATON_LOCK, BATON_TOKEN and BATON_AT in its environment, and if the lock "
+        "is\n"
+        "of a cluster, BATON_SESSION, for 'baton issue'.\n"
         "Exit code: that of COMMAND, or 128 + n if signal n ended it; 64 wrong usage,\n"
         "69 no server, 75 not acquired, 76 lost, 126 not executable, 127 not found.");
 }
@@ -54,7 +60,13 @@ static const struct option options[] = {
 /* Milliseconds; what the command line says. */
 static const uint64_t DAY = (uint64_t)86400 * 1000;
 static const uint64_t NOT_GIVEN = UINT64_MAX;
+static const uint64_t USUAL_LEASE = 10000;
 static const uint64_t GRACE_WITHOUT_LEASE = 5000;
+/*
+ * A cluster takes a lock from a node that died after about 0.4 s. A lease as short as that would
+ * end commands for every hiccup; but a command whose connection broke should be dead before.
+ */
+static const uint64_t CLUSTER_LEASE = 1000, CLUSTER_GRACE = 100;
 static const int64_t REMARK_AFTER = 2000;
 enum { ATTEMPTS = 5, GUARD_PAUSE = 10 };
 
@@ -66,7 +78,8 @@ typedef struct request {
     uint64_t timeout, lease, grace;
     bool try, quiet;
     bool private;
-    int guard; /* of a private server, while the lock is held */
+    int guard;            /* of a private server, while the lock is held */
+    run_session *session; /* of a cluster, while the lock is held */
 } request;
 
 static void say(const request *r, const char *what, const char *why)
@@ -149,13 +162,41 @@ static int pass_guard(request *r, int64_t began)
     }
 }
 
+/* What was not asked for depends on whether it is a cluster. */
+static void settle_times(request *r, bool is_cluster)
+{
+    uint64_t lease = r->lease != NOT_GIVEN ? r->lease : is_cluster ? CLUSTER_LEASE : USUAL_LEASE;
+    uint64_t grace = r->grace;
+    if (grace == NOT_GIVEN)
+        grace = is_cluster ? CLUSTER_GRACE : lease == 0 ? GRACE_WITHOUT_LEASE : lease / 4;
+    r->job.lease_ms = (int64_t)lease;
+    r->job.grace_ms = (int64_t)grace;
+}
+
+/* Twice, if who answers turns out to be a cluster: then the lease is another one. */
+static int connect_client(request *r, const char *password)
+{
+    run_job *job = &r->job;
+    for (;;) {
+        const baton_client_options how = {
+            .address = r->at, .password = password, .lease_ms = (uint32_t)job->lease_ms};
+        int64_t lease = job->lease_ms;
+        int result = baton_client_open(&how, &job->client);
+        if (result != BATON_OK)
+            return result;
+        if (baton_client_is_cluster(job->client))
+            settle_times(r, true);
+        if (job->lease_ms == lease)
+            return BATON_OK;
+        baton_client_close(job->client);
+    }
+}
+
 /* Connects and waits. Signals are as they were while it waits: then they may end this process. */
 static int acquire_once(request *r, const char *password, int64_t began, const sigset_t *before)
 {
     run_job *job = &r->job;
-    const baton_client_options how = {
-        .address = r->at, .password = password, .lease_ms = (uint32_t)job->lease_ms};
-    int result = baton_client_open(&how, &job->client);
+    int result = connect_client(r, password);
     if (result != BATON_OK)
         return result;
     sigset_t held;
@@ -184,7 +225,7 @@ static int acquire(request *r, const char *password, const sigset_t *before)
             return EXIT_UNREACHABLE;
         }
         result = acquire_once(r, password, began, before);
-        if (!r->private)
+        if (!r->private && result != BATON_LOST)
             break;
     }
     switch (result) {
@@ -215,7 +256,20 @@ static bool set_environment(const request *r)
     char token[24];
     snprintf(token, sizeof token, "%llu", (unsigned long long)r->job.token);
     return setenv("BATON_LOCK", r->job.name, 1) == 0 && setenv("BATON_TOKEN", token, 1) == 0 &&
-           setenv("BATON_AT", r->at, 1) == 0;
+           setenv("BATON_AT", r->at, 1) == 0 &&
+           (r->session != NULL ? setenv("BATON_SESSION", session_path(r->session), 1)
+                               : unsetenv("BATON_SESSION")) == 0;
+}
+
+/* Without it the command can still run; only `baton issue` will complain. */
+static void begin_session(request *r)
+{
+    char complaint[512];
+    if (!baton_client_is_cluster(r->job.client))
+        return;
+    r->session = session_begin(&r->job, complaint);
+    if (r->session == NULL)
+        say(r, "no 'baton issue': ", complaint);
 }
 
 static int run(request *r, const char *password)
@@ -237,8 +291,10 @@ static int run(request *r, const char *password)
     if (code != EXIT_DONE)
         return code;
     run_end end = {.code = EXIT_FAILED};
+    begin_session(r);
     if (set_environment(r))
         end = run_child(job, &before);
+    session_over(r->session);
     if (r->private)
         close(r->guard); /* first, or the next would find it shut */
     if (baton_client_exit(job->client, job->name, job->token) != BATON_OK)
@@ -266,8 +322,8 @@ static int parse_option(int option, request *r, char **argv)
             return usage_error("run", "--timeout takes seconds, such as 2.5");
         return EXIT_DONE;
     case LEASE:
-        if (!parse_milliseconds(optarg, 0, DAY, &r->lease) || (r->lease > 0 && r->lease < 1000))
-            return usage_error("run", "--lease takes seconds from 1 to 86400, or 0");
+        if (!parse_milliseconds(optarg, 0, DAY, &r->lease) || (r->lease > 0 && r->lease < 200))
+            return usage_error("run", "--lease takes seconds from 0.2 to 86400, or 0");
         return EXIT_DONE;
     case GRACE:
         if (!parse_milliseconds(optarg, 0, DAY, &r->grace))
@@ -326,14 +382,11 @@ int cmd_run(int argc, char **argv)
     char own[PLACE_BYTES];
     char room[PLACE_BYTES];
     char *password = NULL;
-    request r = {.timeout = NOT_GIVEN, .lease = 10000, .grace = NOT_GIVEN};
+    request r = {.timeout = NOT_GIVEN, .lease = NOT_GIVEN, .grace = NOT_GIVEN};
     int code = parse(argc, argv, &r);
     if (code != EXIT_DONE)
         return code;
-    if (r.grace == NOT_GIVEN)
-        r.grace = r.lease == 0 ? GRACE_WITHOUT_LEASE : r.lease / 4;
-    r.job.lease_ms = (int64_t)r.lease;
-    r.job.grace_ms = (int64_t)r.grace;
+    settle_times(&r, false);
     place_runtime(room);
     snprintf(own, sizeof own, "%.500s/socket", room);
     r.at = place_server(r.at, room);

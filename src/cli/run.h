@@ -5,6 +5,7 @@
  *     run_server.c  the private server, for those who name none
  *     run_child.c   the command's process group: signals, the terminal, the end
  *     run_keeper.c  the keeper, a process that kills the group in time even if this one cannot
+ *     run_session.c where the command has operations issued, if the lock is of a cluster
  */
 #ifndef BATON_RUN_H
 #define BATON_RUN_H

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 void request_finish(request *r, int result, int error)
@@ -35,7 +36,10 @@ static void have_lost(baton_client *c, line *k, lock_name *n, uint64_t generatio
     names_tidy(&c->names, n);
 }
 
-/* "reset" or "lost", name, generation. Others are for clients that know what they mean. */
+/*
+ * "reset", "lost" or "ejected" (lost, by a cluster), name, generation. Others are for clients that
+ * know what they mean.
+ */
 static bool take_push(baton_client *c, line *k, const resp_reply *push)
 {
     char name[BATON_CLIENT_NAME_BYTES];
@@ -50,7 +54,7 @@ static bool take_push(baton_client *c, line *k, const resp_reply *push)
     lock_name *n = names_find(&c->names, name, bytes, hash);
     if (n == NULL)
         return true;
-    if (resp_is(e[0].text, "LOST"))
+    if (resp_is(e[0].text, "LOST") || resp_is(e[0].text, "EJECTED"))
         have_lost(c, k, n, (uint64_t)e[2].number);
     else if (resp_is(e[0].text, "RESET") && k == c->main)
         have_reset(c, n, (uint64_t)e[2].number);
@@ -125,7 +129,24 @@ static bool take_exit(request *r, const reply_value *v)
     return true;
 }
 
-static bool take_reply(baton_client *c, line *k, const reply_value *v)
+/* An operation was executed, or refused; the bytes are for who has issued it. */
+static bool take_result(request *r, const reply_value *v, resp_word bytes)
+{
+    if (resp_reply_fails_with(v, "STALE") || resp_reply_fails_with(v, "EJECTED")) {
+        request_finish(r, BATON_LOST, 0);
+        return true;
+    }
+    r->reply_bytes = bytes.bytes;
+    r->reply = malloc(bytes.bytes + 1);
+    if (r->reply != NULL) {
+        memcpy(r->reply, bytes.at, bytes.bytes);
+        r->reply[bytes.bytes] = '\0';
+    }
+    request_finish(r, r->reply != NULL ? BATON_OK : BATON_SYSTEM, ENOMEM);
+    return true;
+}
+
+static bool take_reply(baton_client *c, line *k, const reply_value *v, resp_word bytes)
 {
     request *r = k->first;
     if (r == NULL)
@@ -141,6 +162,9 @@ static bool take_reply(baton_client *c, line *k, const reply_value *v)
         break;
     case ASK_EXIT:
         fine = take_exit(r, v);
+        break;
+    case ASK_ISSUE:
+        fine = take_result(r, v, bytes);
         break;
     case ASK_RENEW:
         fine = v->kind == REPLY_INTEGER;
@@ -158,10 +182,10 @@ static bool take_reply(baton_client *c, line *k, const reply_value *v)
     return true;
 }
 
-bool answer_take(baton_client *c, line *k, const resp_reply *reply)
+bool answer_take(baton_client *c, line *k, const resp_reply *reply, resp_word bytes)
 {
     c->counts.messages++;
     if (reply->value.kind == REPLY_PUSH)
         return take_push(c, k, reply);
-    return take_reply(c, k, &reply->value);
+    return take_reply(c, k, &reply->value, bytes);
 }

@@ -5,15 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The name as the calls below need it. */
-typedef struct wanted {
-    const char *name;
-    size_t bytes;
-    uint64_t hash;
-} wanted;
-
-/* Whether the arguments can be right; BATON_OK, or what is wrong. */
-static int check(const baton_client *c, const char *name, wanted *w)
+int call_check(const baton_client *c, const char *name, lock_wanted *w)
 {
     if (c == NULL || name == NULL || pthread_equal(pthread_self(), c->keeper))
         return BATON_BAD_ARGUMENT; /* from `lost`: the keeper cannot wait for itself */
@@ -22,7 +14,7 @@ static int check(const baton_client *c, const char *name, wanted *w)
     return w->bytes > 0 && w->bytes < BATON_CLIENT_NAME_BYTES ? BATON_OK : BATON_BAD_NAME;
 }
 
-static int leave_with(baton_client *c, int result, int error)
+int call_end(baton_client *c, int result, int error)
 {
     pthread_mutex_unlock(&c->mutex);
     if (result == BATON_UNREACHABLE || result == BATON_SYSTEM)
@@ -30,7 +22,7 @@ static int leave_with(baton_client *c, int result, int error)
     return result;
 }
 
-static hold *new_hold(const wanted *w)
+static hold *new_hold(const lock_wanted *w)
 {
     hold *h = calloc(1, sizeof *h + w->bytes + 1);
     if (h != NULL)
@@ -38,9 +30,8 @@ static hold *new_hold(const wanted *w)
     return h;
 }
 
-/* Sends, waits, and answers with what came. The mutex is free meanwhile. */
-static void ask(baton_client *c, line *k, request *r, const wanted *w, uint64_t number,
-                uint64_t most)
+void call_ask(baton_client *c, line *k, request *r, const lock_wanted *w, uint64_t number,
+              uint64_t most)
 {
     pthread_cond_init(&r->answered, &c->monotonic);
     r->awaited = true;
@@ -63,8 +54,9 @@ static line *connect_anew(baton_client *c, int *result, int *error)
         return NULL;
     }
     c->line_count++;
+    uint32_t first = c->next_server;
     pthread_mutex_unlock(&c->mutex);
-    line *k = line_open(c, result);
+    line *k = line_open(c, first, result);
     *error = errno;
     pthread_mutex_lock(&c->mutex);
     if (k == NULL)
@@ -132,7 +124,7 @@ static void await_other_try(baton_client *c, lock_name *n)
     n->users--;
 }
 
-static int send_try(baton_client *c, const wanted *w, uint64_t *token, int *error)
+static int send_try(baton_client *c, const lock_wanted *w, uint64_t *token, int *error)
 {
     line *k = c->main;
     lock_name *n = names_get(c, w->name, w->bytes, w->hash);
@@ -147,7 +139,7 @@ static int send_try(baton_client *c, const wanted *w, uint64_t *token, int *erro
     wdme_client_try(&n->a); /* sends, as its gate is open and it rests */
     request r = {.kind = ASK_TRY, .of = n, .hold = h, .a = &n->a};
     n->users++;
-    ask(c, k, &r, w, 0, c->patience);
+    call_ask(c, k, &r, w, 0, c->patience);
     n->users--;
     free(r.hold);
     if (r.result == BATON_OK && names_hold(n, r.token) == NULL)
@@ -161,33 +153,37 @@ static int send_try(baton_client *c, const wanted *w, uint64_t *token, int *erro
 int baton_client_try(baton_client *client, const char *name, uint64_t *token)
 {
     baton_client *c = client;
-    wanted w;
-    int result = check(c, name, &w);
+    lock_wanted w;
+    int result = call_check(c, name, &w);
     int error = 0;
     if (result != BATON_OK || token == NULL)
         return result != BATON_OK ? result : BATON_BAD_ARGUMENT;
     pthread_mutex_lock(&c->mutex);
     c->counts.tries++;
+    uint32_t moves = 0;
     for (;;) {
         lock_name *n = names_find(&c->names, w.name, w.bytes, w.hash);
         if (n != NULL && is_known_busy(n)) {
             c->counts.refused_here++;
             c->unreported++;
-            return leave_with(c, BATON_BUSY, 0);
+            return call_end(c, BATON_BUSY, 0);
         }
         if (n != NULL && n->a.doing == WDME_TRIES) {
             await_other_try(c, n);
             names_tidy(&c->names, n);
             continue;
         }
-        if (c->main != NULL)
-            break;
-        result = get_main(c, &error); /* and look again: others may have been faster */
-        if (result != BATON_OK)
-            return leave_with(c, result, error);
+        if (c->main == NULL) {
+            result = get_main(c, &error);
+            if (result != BATON_OK)
+                return call_end(c, result, error);
+            continue; /* and look again: others may have been faster */
+        }
+        result = send_try(c, &w, token, &error);
+        /* What a connection that broke may have entered has been left with it. */
+        if (result != BATON_UNREACHABLE || ++moves >= c->servers)
+            return call_end(c, result, error);
     }
-    result = send_try(c, &w, token, &error);
-    return leave_with(c, result, error);
 }
 
 /* ---- lock ---- */
@@ -196,18 +192,18 @@ int baton_client_try(baton_client *client, const char *name, uint64_t *token)
 static int make_sure(baton_client *c, line *k, int *error)
 {
     request r = {.kind = ASK_RENEW};
-    const wanted nobody = {0};
+    const lock_wanted nobody = {0};
     if (k->dead) {
         *error = ECONNRESET;
         return BATON_UNREACHABLE;
     }
-    ask(c, k, &r, &nobody, c->lease / 1000000, c->patience);
+    call_ask(c, k, &r, &nobody, c->lease / 1000000, c->patience);
     k->unsure = false;
     *error = r.error;
     return r.result;
 }
 
-static int wait_over(baton_client *c, line *k, const wanted *w, uint64_t timeout_ms,
+static int wait_over(baton_client *c, line *k, const lock_wanted *w, uint64_t timeout_ms,
                      uint64_t *token, int *error)
 {
     lock_name *n = names_get(c, w->name, w->bytes, w->hash);
@@ -221,7 +217,7 @@ static int wait_over(baton_client *c, line *k, const wanted *w, uint64_t timeout
         request r = {.kind = ASK_LOCK, .of = n, .hold = h, .a = &k->a};
         n->users++;
         k->unsure = false;
-        ask(c, k, &r, w, timeout_ms, timeout_ms > 0 ? timeout_ms * 1000000 + c->patience : 0);
+        call_ask(c, k, &r, w, timeout_ms, timeout_ms > 0 ? timeout_ms * 1000000 + c->patience : 0);
         free(r.hold);
         result = r.result;
         *error = r.error;
@@ -237,11 +233,36 @@ static int wait_over(baton_client *c, line *k, const wanted *w, uint64_t timeout
     return result;
 }
 
+/*
+ * At one server. `moves` if its connection broke: then the wait is over there, and can go on at
+ * another. A line to wait over says nothing; that its server does not answer any more is noticed
+ * over the main line, so with several servers there must be one.
+ */
+static int lock_at_one(baton_client *c, const lock_wanted *w, uint64_t timeout_ms, uint64_t *token,
+                       int *error, bool *moves)
+{
+    int result = c->servers > 1 ? get_main(c, error) : BATON_OK;
+    line *k = result == BATON_OK ? get_waiting(c, &result, error) : NULL;
+    if (k == NULL)
+        return result;
+    k->users++;
+    result = wait_over(c, k, w, timeout_ms, token, error);
+    if (k->holds == 0 && !k->dead && !k->idle)
+        line_rest(c, k);
+    k->users--;
+    if (k->dead)
+        keeper_wake(c); /* to free it */
+    else if (c->lease > 0)
+        keeper_due(c, k->renew_at);
+    *moves = result == BATON_UNREACHABLE && c->servers > 1;
+    return result;
+}
+
 int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms, uint64_t *token)
 {
     baton_client *c = client;
-    wanted w;
-    int result = check(c, name, &w);
+    lock_wanted w;
+    int result = call_check(c, name, &w);
     int error = 0;
     if (result != BATON_OK || token == NULL)
         return result != BATON_OK ? result : BATON_BAD_ARGUMENT;
@@ -250,26 +271,26 @@ int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms
     uint64_t most = timeout_ms < 0 ? 0 : (uint64_t)timeout_ms; /* 0: without end, on the wire */
     if (most > UINT32_MAX)
         most = UINT32_MAX;
+    uint64_t until = clock_now() + most * 1000000;
+    bool moves = false;
     pthread_mutex_lock(&c->mutex);
-    line *k = get_waiting(c, &result, &error);
-    if (k == NULL)
-        return leave_with(c, result, error);
-    k->users++;
-    result = wait_over(c, k, &w, most, token, &error);
-    if (k->holds == 0 && !k->dead && !k->idle)
-        line_rest(c, k);
-    k->users--;
-    if (k->dead)
-        keeper_wake(c); /* to free it */
-    else if (c->lease > 0)
-        keeper_due(c, k->renew_at);
-    return leave_with(c, result, error);
+    for (uint32_t i = 0; i < MOST_MOVES && (i == 0 || moves); i++) {
+        uint64_t now = clock_now();
+        if (i > 0 && most > 0) {
+            if (now >= until)
+                return call_end(c, BATON_BUSY, 0);
+            most = (until - now) / 1000000 + 1;
+        }
+        moves = false;
+        result = lock_at_one(c, &w, most, token, &error, &moves);
+    }
+    return call_end(c, result, error);
 }
 
 /* ---- exit ---- */
 
 /* Out of it here, and then at the server. */
-static int leave(baton_client *c, lock_name *n, hold *h, const wanted *w)
+static int leave(baton_client *c, lock_name *n, hold *h, const lock_wanted *w)
 {
     line *k = h->over;
     bool is_main = k == c->main;
@@ -280,7 +301,7 @@ static int leave(baton_client *c, lock_name *n, hold *h, const wanted *w)
     wdme_client_exit(is_main ? &n->a : &k->a);
     names_tidy(&c->names, n);
     k->users++;
-    ask(c, k, &r, w, token, c->patience);
+    call_ask(c, k, &r, w, token, c->patience);
     if (!is_main && !k->dead)
         line_rest(c, k);
     k->users--;
@@ -290,19 +311,19 @@ static int leave(baton_client *c, lock_name *n, hold *h, const wanted *w)
 int baton_client_exit(baton_client *client, const char *name, uint64_t token)
 {
     baton_client *c = client;
-    wanted w;
-    int result = check(c, name, &w);
+    lock_wanted w;
+    int result = call_check(c, name, &w);
     if (result != BATON_OK)
         return result;
     pthread_mutex_lock(&c->mutex);
     lock_name *n = names_find(&c->names, w.name, w.bytes, w.hash);
     hold *h = n != NULL ? names_hold(n, token) : NULL;
     if (h == NULL)
-        return leave_with(c, BATON_LOST, 0);
+        return call_end(c, BATON_LOST, 0);
     if (line_is_over(c, h->over, clock_now())) {
         line_cut(c, h->over, ETIMEDOUT);
-        return leave_with(c, BATON_LOST, 0);
+        return call_end(c, BATON_LOST, 0);
     }
     result = leave(c, n, h, &w);
-    return leave_with(c, result, 0);
+    return call_end(c, result, 0);
 }

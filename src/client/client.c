@@ -57,7 +57,7 @@ static void free_client(baton_client *c)
     pthread_cond_destroy(&c->attempted);
     pthread_condattr_destroy(&c->monotonic);
     pthread_mutex_destroy(&c->mutex);
-    free(c->address);
+    free(c->addresses);
     free(c->password);
     free(c);
 }
@@ -74,11 +74,11 @@ static baton_client *new_client(const baton_client_options *o)
     c->context = o->context;
     c->untold_end = &c->untold;
     c->told_end = &c->told;
-    c->address = strdup(o->address);
+    c->addresses = strdup(o->address);
     c->password = o->password != NULL ? strdup(o->password) : NULL;
     c->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->wake_fd = c->watch_fd = -1;
-    if (c->address != NULL && (c->password != NULL || o->password == NULL) && c->lost_fd >= 0 &&
+    if (c->addresses != NULL && (c->password != NULL || o->password == NULL) && c->lost_fd >= 0 &&
         keeper_prepare(c))
         return c;
     int error = errno;
@@ -96,8 +96,8 @@ int baton_client_open(const baton_client_options *options, baton_client **client
     baton_client *c = new_client(options);
     if (c == NULL)
         return BATON_SYSTEM;
-    int result;
-    c->main = line_open(c, &result);
+    int result = BATON_BAD_ARGUMENT;
+    c->main = servers_split(c) ? line_open(c, 0, &result) : NULL;
     int error = errno;
     if (c->main != NULL) {
         c->line_count = 1;
@@ -216,6 +216,16 @@ int64_t baton_client_lease_left_ms(baton_client *client, const char *name, uint6
         return 0;
     uint64_t left = lease_left(client, name, token);
     return left == UINT64_MAX ? INT64_MAX : (int64_t)(left / 1000000);
+}
+
+bool baton_client_is_cluster(baton_client *client)
+{
+    if (client == NULL)
+        return false;
+    pthread_mutex_lock(&client->mutex);
+    bool is = client->is_cluster;
+    pthread_mutex_unlock(&client->mutex);
+    return is;
 }
 
 baton_client_counts baton_client_count(baton_client *client)

@@ -134,7 +134,9 @@ static resp_parsed read_reply(line *k, uint64_t until, resp_reply *reply)
             return p;
         if (!await_socket(k->socket, POLLIN, until))
             return p;
-        ssize_t got = recv(k->socket, k->in + k->in_bytes, sizeof k->in - k->in_bytes, 0);
+        if (!line_make_room(k))
+            return p;
+        ssize_t got = recv(k->socket, k->in + k->in_bytes, k->in_room - k->in_bytes, 0);
         if (got > 0) {
             k->in_bytes += (size_t)got;
         } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -145,13 +147,13 @@ static resp_parsed read_reply(line *k, uint64_t until, resp_reply *reply)
     }
 }
 
-/* Whether a HELLO was answered by a server of locks. */
-static bool is_ours(const resp_reply *reply)
+/* Whether an answer to HELLO says that of itself. */
+static bool says(const resp_reply *reply, const char *what, const char *text)
 {
     for (uint32_t i = 0; i + 1 < reply->elements; i += 2) {
         const reply_value *key = &reply->element[i], *value = key + 1;
-        if (key->kind == REPLY_BULK && resp_is(key->text, "SERVER"))
-            return value->kind == REPLY_BULK && resp_is(value->text, "BATON");
+        if (key->kind == REPLY_BULK && resp_is(key->text, what))
+            return value->kind == REPLY_BULK && resp_is(value->text, text);
     }
     return false;
 }
@@ -208,22 +210,58 @@ static int introduce(const baton_client *c, line *k, uint64_t until)
     if (result != BATON_OK)
         return result;
     /* Nothing is asked before the answer: whatever came behind it is not the protocol. */
-    if (reply.value.kind != REPLY_MAP || !is_ours(&reply) || k->in_bytes > 0)
+    if (reply.value.kind != REPLY_MAP || !says(&reply, "SERVER", "BATON") || k->in_bytes > 0)
         return BATON_REFUSED;
+    k->is_cluster = says(&reply, "MODE", "CLUSTER");
     return c->lease == 0 ? BATON_OK : set_lease(c, k, until);
 }
 
-line *line_open(const baton_client *c, int *result)
+/* ---- which server ---- */
+
+bool servers_split(baton_client *c)
+{
+    char *at = c->addresses;
+    for (;;) {
+        size_t bytes = strcspn(at, ",");
+        bool last = at[bytes] == '\0';
+        if (bytes == 0 || c->servers == MOST_SERVERS)
+            return false;
+        c->server[c->servers++] = at;
+        at[bytes] = '\0';
+        if (last)
+            return true;
+        at += bytes + 1;
+    }
+}
+
+bool line_make_room(line *k)
+{
+    if (k->in_bytes < k->in_room)
+        return true;
+    size_t room = k->in_room == 0 ? FIRST_ROOM : 2 * k->in_room;
+    char *grown = room <= MOST_REPLY ? realloc(k->in, room) : NULL;
+    if (grown == NULL) {
+        errno = room <= MOST_REPLY ? ENOMEM : EPROTO;
+        return false;
+    }
+    k->in = grown;
+    k->in_room = room;
+    return true;
+}
+
+static line *open_one(const baton_client *c, uint32_t server, uint64_t patience, int *result)
 {
     line *k = calloc(1, sizeof *k);
     if (k == NULL) {
         *result = BATON_SYSTEM;
         return NULL;
     }
-    uint64_t until = clock_now() + c->patience;
+    const char *address = c->server[server];
+    uint64_t until = clock_now() + patience;
+    k->server = server;
     k->out.most = MOST_UNSENT;
-    k->socket = strchr(c->address, '/') != NULL ? connect_unix(c->address, until)
-                                                : connect_tcp(c->address, until);
+    k->socket =
+        strchr(address, '/') != NULL ? connect_unix(address, until) : connect_tcp(address, until);
     *result = k->socket < 0 ? BATON_UNREACHABLE : introduce(c, k, until);
     if (*result == BATON_OK)
         return k;
@@ -233,10 +271,21 @@ line *line_open(const baton_client *c, int *result)
     return NULL;
 }
 
+/* One that is silent must not use up the time of all. */
+line *line_open(const baton_client *c, uint32_t first, int *result)
+{
+    line *k = NULL;
+    *result = BATON_UNREACHABLE;
+    for (uint32_t i = 0; i < c->servers && k == NULL && *result == BATON_UNREACHABLE; i++)
+        k = open_one(c, (first + i) % c->servers, c->patience / c->servers, result);
+    return k;
+}
+
 void line_free(line *k)
 {
     if (k->socket >= 0)
         close(k->socket);
     resp_free(&k->out);
+    free(k->in);
     free(k);
 }

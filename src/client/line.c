@@ -45,6 +45,8 @@ void line_add(baton_client *c, line *k)
     k->next = c->lines;
     c->lines = k;
     c->counts.messages += c->lease > 0 ? 4 : 2; /* HELLO, RENEW, and the answers */
+    c->next_server = k->server; /* the others shall go where this one has found somebody */
+    c->is_cluster = k->is_cluster;
     keeper_watch(c, k);
     if (c->lease > 0)
         keeper_due(c, k->renew_at);
@@ -93,6 +95,21 @@ static void cut_name(baton_client *c, lock_name *n, void *context)
     names_tidy(&c->names, n);
 }
 
+/*
+ * The server of the line that broke may be dead or hang: the next line goes to another first. Those
+ * who wait there would not notice by themselves if it hangs.
+ */
+static void move_on(baton_client *c, const line *k, bool was_main)
+{
+    if (c->servers == 1)
+        return;
+    if (c->next_server == k->server)
+        c->next_server = (k->server + 1) % c->servers;
+    for (line *o = c->lines; o != NULL && was_main; o = o->next)
+        if (o->server == k->server && o->holds == 0)
+            line_cut(c, o, ECONNRESET);
+}
+
 void line_cut(baton_client *c, line *k, int error)
 {
     if (k->dead)
@@ -111,8 +128,11 @@ void line_cut(baton_client *c, line *k, int error)
     wdme_client_cut(&k->a);
     names_each(c, cut_name, k);
     assert(k->holds == 0);
-    if (k == c->main)
+    bool was_main = k == c->main;
+    if (was_main)
         c->main = NULL;
+    if (error != 0)
+        move_on(c, k, was_main);
     keeper_wake(c);
 }
 
@@ -167,6 +187,16 @@ static void put(baton_client *c, resp_out *out, const char *verb, const char *na
     c->unreported -= refused;
 }
 
+static void put_operation(resp_out *out, const request *r, const char *name, uint64_t token)
+{
+    resp_array(out, (uint32_t)(3 + r->word_count));
+    resp_text(out, "ISSUE");
+    resp_text(out, name);
+    put_number(out, token);
+    for (size_t i = 0; i < r->word_count; i++)
+        resp_bulk(out, r->words[i].at, r->words[i].bytes);
+}
+
 static void enlist(baton_client *c, line *k, request *r)
 {
     r->next = NULL;
@@ -218,6 +248,9 @@ void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t n
     case ASK_RENEW:
         put(c, &k->out, "RENEW", NULL, &number);
         break;
+    case ASK_ISSUE:
+        put_operation(&k->out, r, name, number);
+        break;
     }
     line_flush(c, k);
 }
@@ -227,7 +260,11 @@ void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t n
 void line_read(baton_client *c, line *k)
 {
     const resp_limits limits = {.word_bytes = MOST_REPLY / 2, .command_bytes = MOST_REPLY - 1};
-    ssize_t got = recv(k->socket, k->in + k->in_bytes, sizeof k->in - k->in_bytes, MSG_DONTWAIT);
+    if (!line_make_room(k)) {
+        line_cut(c, k, errno);
+        return;
+    }
+    ssize_t got = recv(k->socket, k->in + k->in_bytes, k->in_room - k->in_bytes, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
@@ -241,7 +278,8 @@ void line_read(baton_client *c, line *k)
         resp_parsed p = resp_reply_parse(k->in + used, k->in_bytes - used, &limits, &reply);
         if (p.verdict == RESP_MORE)
             break;
-        if (p.verdict == RESP_BAD || !answer_take(c, k, &reply)) {
+        resp_word bytes = {k->in + used, p.used};
+        if (p.verdict == RESP_BAD || !answer_take(c, k, &reply, bytes)) {
             line_cut(c, k, EPROTO);
             return;
         }

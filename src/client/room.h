@@ -27,7 +27,10 @@ enum {
     IDLE_SECONDS = 30,            /* and for so long */
     MOST_NAMES = 65536,           /* that gates are remembered of */
     MOST_LOST = 4096,             /* that are kept for baton_client_lost; then the oldest goes */
-    MOST_REPLY = 4096,            /* bytes */
+    FIRST_ROOM = 4096,            /* bytes for replies; grows when one is larger */
+    MOST_REPLY = 128 * 1024,      /* bytes */
+    MOST_SERVERS = 64,            /* addresses of one client */
+    MOST_MOVES = 1000,            /* of one wait, from server to server */
     MOST_UNSENT = 4 * 1024 * 1024 /* bytes, for one line */
 };
 
@@ -64,7 +67,7 @@ typedef struct lock_names {
     size_t buckets, count;
 } lock_names;
 
-typedef enum request_kind { ASK_TRY, ASK_LOCK, ASK_EXIT, ASK_RENEW } request_kind;
+typedef enum request_kind { ASK_TRY, ASK_LOCK, ASK_EXIT, ASK_RENEW, ASK_ISSUE } request_kind;
 
 /* Something sent and not yet answered. Lives with its caller, who waits until it is done. */
 typedef struct request {
@@ -75,6 +78,10 @@ typedef struct request {
     hold *hold;       /* of these, what is held if they are granted */
     uint64_t token;
     wdme_client *a;
+    const baton_client_word *words; /* of ISSUE: the operation */
+    size_t word_count;
+    char *reply; /* of ISSUE: allocated when it comes, ended by a zero */
+    size_t reply_bytes;
     bool done;
     int result;
     int error; /* errno */
@@ -87,6 +94,8 @@ typedef struct request {
 struct line {
     line *next;
     int socket;
+    uint32_t server;  /* which of the addresses */
+    bool is_cluster;  /* a node of one answers */
     bool dead;        /* cut: nothing is sent or read any more */
     bool has_reader;  /* a caller reads; others, and the keeper, leave it to that one */
     uint32_t watched; /* events for which the keeper is woken (epoll) */
@@ -102,14 +111,18 @@ struct line {
     uint64_t sure_until; /* the server keeps what is held until then, at least */
     bool unsure;         /* the grant came so late that the lease must be renewed first */
     resp_out out;
-    size_t in_bytes;
-    char in[MOST_REPLY];
+    size_t in_bytes, in_room;
+    char *in;
 };
 
 struct baton_client {
     pthread_mutex_t mutex;
     pthread_condattr_t monotonic;
-    char *address, *password;
+    char *addresses, *password;
+    const char *server[MOST_SERVERS]; /* the addresses, one by one */
+    uint32_t servers;
+    uint32_t next_server; /* where the next line is tried first */
+    bool is_cluster;
     uint64_t lease, patience; /* nanoseconds */
     void (*lost)(void *context, const char *name, uint64_t token);
     void *context;
@@ -154,8 +167,15 @@ void hold_lose(baton_client *c, lock_name *n, hold *h);
 
 /* ---- connect.c ---- */
 
-/* Connects and says HELLO, without the mutex; NULL, with a result and errno, if that fails. */
-line *line_open(const baton_client *c, int *result);
+/* "a:1,b:2" into its parts; false if one is empty, or there are too many. */
+bool servers_split(baton_client *c);
+/*
+ * Connects to the first that can be reached, from `first` on, and says HELLO; without the mutex.
+ * NULL, with a result and errno, if none can be.
+ */
+line *line_open(const baton_client *c, uint32_t first, int *result);
+/* There is room for more to come; false, with errno, if the reply is too large. */
+bool line_make_room(line *k);
 void line_free(line *k);
 
 /* ---- line.c ---- */
@@ -184,9 +204,26 @@ bool line_is_over(const baton_client *c, const line *k, uint64_t now);
 
 /* ---- answer.c ---- */
 
-/* A reply or a push has come. False: it makes no sense. */
-bool answer_take(baton_client *c, line *k, const resp_reply *reply);
+/* A reply or a push has come, in these bytes. False: it makes no sense. */
+bool answer_take(baton_client *c, line *k, const resp_reply *reply, resp_word bytes);
 void request_finish(request *r, int result, int error);
+
+/* ---- calls.c ---- */
+
+/* The name as calls need it. */
+typedef struct lock_wanted {
+    const char *name;
+    size_t bytes;
+    uint64_t hash;
+} lock_wanted;
+
+/* Whether the arguments can be right; BATON_OK, or what is wrong. */
+int call_check(const baton_client *c, const char *name, lock_wanted *w);
+/* Unlocks, and sets errno where the result has one. */
+int call_end(baton_client *c, int result, int error);
+/* Sends, waits, and answers with what came. The mutex is free meanwhile. */
+void call_ask(baton_client *c, line *k, request *r, const lock_wanted *w, uint64_t number,
+              uint64_t most);
 
 /* ---- keeper.c ---- */
 

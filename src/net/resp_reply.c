@@ -51,14 +51,14 @@ static bool read_integer(resp_word line, int64_t *number)
 }
 
 /* How many elements follow; -1 if that is no number, or too large a one. */
-static int64_t element_count(char sign, resp_word line)
+static int64_t element_count(char sign, resp_word line, uint64_t most)
 {
     uint64_t number;
-    if (!resp_number(line, 0, REPLY_MOST_ELEMENTS, &number))
+    if (!resp_number(line, 0, most, &number))
         return -1;
     if (sign == '%')
         number *= 2;
-    return number <= REPLY_MOST_ELEMENTS ? (int64_t)number : -1;
+    return number <= most ? (int64_t)number : -1;
 }
 
 static resp_parsed read_bulk(const char *bytes, size_t count, size_t at, size_t line_bytes,
@@ -110,7 +110,8 @@ static resp_parsed read_value(const char *bytes, size_t count, size_t at, const 
         return value->text.bytes == 0 ? p : bad("a null with something in it");
     default:
         value->kind = sign == '*' ? REPLY_ARRAY : sign == '%' ? REPLY_MAP : REPLY_PUSH;
-        value->number = element_count(sign, value->text);
+        value->number =
+            element_count(sign, value->text, at == 0 ? REPLY_MOST_ELEMENTS : REPLY_MOST_WITHIN);
         return value->number >= 0 ? p : bad("invalid number of elements");
     }
 }

@@ -8,8 +8,9 @@
 #include "resp.h"
 
 enum {
-    REPLY_MOST_ELEMENTS = 32, /* of one array, map or push; a pair of a map counts as two */
-    REPLY_DEEPEST = 4,        /* arrays within arrays */
+    REPLY_MOST_ELEMENTS = 32,  /* of one array, map or push; a pair of a map counts as two */
+    REPLY_MOST_WITHIN = 65536, /* the same for those within others, which are read over */
+    REPLY_DEEPEST = 4,         /* arrays within arrays */
 };
 
 typedef enum reply_kind {

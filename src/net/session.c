@@ -336,7 +336,7 @@ static void hello(const order *o)
     resp_text(&me->out, "proto");
     resp_integer(&me->out, (int64_t)version);
     resp_text(&me->out, "mode");
-    resp_text(&me->out, "standalone");
+    resp_text(&me->out, me->of->more != NULL ? "cluster" : "standalone");
 }
 
 static void ping(const order *o)

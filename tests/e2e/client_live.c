@@ -137,6 +137,41 @@ static void nobody_there(void **unused)
     baton_client_close(NULL);
 }
 
+static void several_addresses(void **unused)
+{
+    (void)unused;
+    baton_client *c;
+    char list[1000], too_many[65 * 4 + 1] = "";
+    baton_client_options options = {.address = list, .patience_ms = 10000};
+    snprintf(list, sizeof list, "/nowhere/at/all,127.0.0.1:1,%s", server_path);
+    assert_int_equal(baton_client_open(&options, &c), BATON_OK);
+    assert_false(baton_client_is_cluster(c));
+    uint64_t token = lock(c, "several");
+    const baton_client_word get[] = {{"GET", 3}, {"a", 1}};
+    baton_client_reply reply;
+    assert_int_equal(baton_client_issue(c, "several", token + 1, get, 2, &reply), BATON_LOST);
+    assert_int_equal(baton_client_issue(c, "several", token, get, 0, &reply), BATON_BAD_ARGUMENT);
+    assert_int_equal(baton_client_issue(c, "several", token, get, 30, &reply), BATON_BAD_ARGUMENT);
+    assert_int_equal(baton_client_issue(c, "several", token, get, 2, &reply), BATON_OK);
+    assert_true(strncmp(reply.at, "-ERR ", 5) == 0); /* one server has no data */
+    free(reply.at);
+    stop_server(SIGTERM);
+    await_lost(c, "several", token);
+    assert_int_equal(baton_client_lock(c, "several", -1, &token), BATON_UNREACHABLE);
+    assert_int_equal(baton_client_try(c, "several", &token), BATON_UNREACHABLE);
+    start_server(NULL);
+    token = try_until_free(c, "several");
+    assert_int_equal(baton_client_exit(c, "several", token), BATON_OK);
+    baton_client_close(c);
+    const char *const wrong[] = {",", "127.0.0.1:1,", ",127.0.0.1:1", "a:1,,b:2", too_many};
+    for (int i = 0; i < 65; i++)
+        strcat(too_many, i == 0 ? "a:1" : ",a:1");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        options.address = wrong[i];
+        assert_int_equal(baton_client_open(&options, &c), BATON_BAD_ARGUMENT);
+    }
+}
+
 static void names(void **unused)
 {
     (void)unused;
@@ -243,6 +278,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait_longer_than_the_lease),
         cmocka_unit_test(passwords),
         cmocka_unit_test(nobody_there),
+        cmocka_unit_test(several_addresses),
         cmocka_unit_test(names),
         cmocka_unit_test(no_descriptor_is_left),
         cmocka_unit_test(figures),

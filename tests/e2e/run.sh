@@ -117,7 +117,7 @@ refuse 64 'a name has' 'empty name' "$baton" run '' -- true
 refuse 64 'a name has' 'long name' "$baton" run "$(printf '%0513d' 0)" -- true
 refuse 64 '--timeout takes' 'wrong timeout' "$baton" run a --timeout soon -- true
 refuse 64 '--timeout takes' 'negative timeout' "$baton" run a --timeout -1 -- true
-refuse 64 '--lease takes' 'lease too short' "$baton" run a --lease 0.5 -- true
+refuse 64 '--lease takes' 'lease too short' "$baton" run a --lease 0.1 -- true
 refuse 64 '--lease takes' 'lease too long' "$baton" run a --lease 86401 -- true
 refuse 64 '--grace takes' 'wrong grace' "$baton" run a --grace 1s -- true
 refuse 64 'does not wait' 'try and timeout' "$baton" run a --try --timeout 1 -- true

@@ -61,6 +61,10 @@ static void with_elements(void **unused)
     assert_int_equal(map.element[3].number, 3);
     assert_int_equal(whole("*0\r\n").elements, 0);
     whole("*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n");
+    char many[256] = "*2\r\n:0\r\n*40\r\n"; /* those within may be more */
+    for (int i = 0; i < 40; i++)
+        strcat(many, ":1\r\n");
+    assert_int_equal(whole(many).element[1].number, 40);
 }
 
 static void nonsense(void **unused)
@@ -77,6 +81,7 @@ static void nonsense(void **unused)
     refused("*33\r\n");
     refused("%17\r\n");
     refused("*-1\r\n");
+    refused("*1\r\n*65537\r\n");
     refused("_x\r\n");
     refused("*1\r\n>1\r\n:1\r\n");
     refused("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n");

@@ -1,0 +1,44 @@
+/* Operations on what a lock of a cluster guards, from within a section. */
+#include "room.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { MOST_WORDS = 29, MOST_BYTES = 60000 }; /* of an operation: a command has 32, with 65536 */
+
+static bool is_operation(const baton_client_word *words, size_t count)
+{
+    size_t bytes = 0;
+    if (words == NULL || count == 0 || count > MOST_WORDS)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (words[i].at == NULL || words[i].bytes > MOST_BYTES - bytes)
+            return false;
+        bytes += words[i].bytes;
+    }
+    return true;
+}
+
+int baton_client_issue(baton_client *client, const char *name, uint64_t token,
+                       const baton_client_word *words, size_t count, baton_client_reply *reply)
+{
+    baton_client *c = client;
+    lock_wanted w;
+    int result = call_check(c, name, &w);
+    if (result != BATON_OK || !is_operation(words, count) || reply == NULL)
+        return result != BATON_OK ? result : BATON_BAD_ARGUMENT;
+    *reply = (baton_client_reply){0};
+    pthread_mutex_lock(&c->mutex);
+    const lock_name *n = names_find(&c->names, w.name, w.bytes, w.hash);
+    const hold *h = n != NULL ? names_hold(n, token) : NULL;
+    if (h == NULL)
+        return call_end(c, BATON_LOST, 0);
+    if (line_is_over(c, h->over, clock_now())) {
+        line_cut(c, h->over, ETIMEDOUT);
+        return call_end(c, BATON_LOST, 0);
+    }
+    request r = {.kind = ASK_ISSUE, .words = words, .word_count = count};
+    call_ask(c, h->over, &r, &w, token, c->patience);
+    *reply = (baton_client_reply){r.reply, r.reply_bytes};
+    return call_end(c, r.result, r.error);
+}
