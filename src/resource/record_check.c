@@ -4,10 +4,14 @@
  */
 #include "room.h"
 
-static bool is_head(const store *s, uint64_t turn, byte_string value)
+static bool is_head(record_check *c, byte_string value)
 {
+    const store *s = c->of;
     byte_reader r = {.at = value.at, .left = value.bytes};
-    bool same = take_number(&r, UINT64_MAX) == STORE_FORMAT && take_number(&r, UINT64_MAX) == turn;
+    bool same = take_number(&r, UINT64_MAX) == STORE_FORMAT;
+    same = take_number(&r, UINT64_MAX) == c->turn && same;
+    c->told_total = take_number(&r, UINT64_MAX);
+    c->head = true;
     byte_string cluster = take_string(&r, STORE_MOST_ID);
     byte_string node = take_string(&r, STORE_MOST_ID);
     return same && all_read(&r) &&
@@ -41,13 +45,13 @@ static bool is_part(char part, byte_string rest, byte_string value)
     }
 }
 
-static bool is_possible(const store *s, uint64_t turn, byte_string key, byte_string value)
+static bool is_possible(record_check *c, byte_string key, byte_string value)
 {
     uint64_t number;
     if (key.bytes == 0)
         return false;
     if (key.at[0] == HEAD)
-        return key.bytes == 1 && is_head(s, turn, value);
+        return key.bytes == 1 && is_head(c, value);
     if (key.at[0] == NAME)
         return key.bytes > 1 && key.bytes <= 1 + STORE_MOST_NAME &&
                lock_read_number(value, &number);
@@ -79,7 +83,8 @@ static bool count_part(record_check *c, byte_string key, byte_string value)
     if (number != c->lock.number) {
         if (!keys_fit(c))
             return false;
-        *c = (record_check){.of = c->of, .turn = c->turn, .head = c->head, .lock.number = number};
+        c->lock = (store_lock){.number = number};
+        c->keys = c->bytes = 0;
     }
     if (key.at[PART_PREFIX] == 'e')
         return lock_read_executed(value, &c->lock);
@@ -93,13 +98,14 @@ static bool count_part(record_check *c, byte_string key, byte_string value)
 bool record_check_next(record_check *c, byte_string key, byte_string sealed)
 {
     byte_string value;
-    if (!record_unseal(key, sealed, &value) || !is_possible(c->of, c->turn, key, value))
+    if (!record_unseal(key, sealed, &value) || !is_possible(c, key, value))
         return false;
-    c->head = c->head || key.at[0] == HEAD;
+    if (key.at[0] != HEAD)
+        c->total += record_sum(sealed);
     return key.at[0] != PART || count_part(c, key, value);
 }
 
 bool record_check_end(const record_check *c)
 {
-    return c->head && keys_fit(c);
+    return c->head && c->total == c->told_total && keys_fit(c);
 }

@@ -136,14 +136,34 @@ static uint64_t seal_of(byte_string key, const void *value, size_t bytes)
     return sum_bytes(sum_bytes(0, key.at, key.bytes), value, bytes);
 }
 
-bool record_unseal(byte_string key, byte_string sealed, byte_string *value)
+uint64_t record_sum(byte_string sealed)
 {
     uint64_t sum;
+    memcpy(&sum, sealed.at + sealed.bytes - SUM_BYTES, sizeof sum);
+    return sum;
+}
+
+bool record_unseal(byte_string key, byte_string sealed, byte_string *value)
+{
     if (sealed.bytes < SUM_BYTES)
         return false;
     *value = (byte_string){sealed.at, sealed.bytes - SUM_BYTES};
-    memcpy(&sum, sealed.at + value->bytes, sizeof sum);
-    return sum == seal_of(key, value->at, value->bytes);
+    return record_sum(sealed) == seal_of(key, value->at, value->bytes);
+}
+
+/* The record is about to go: takes it out of the total. Fine if there is none. */
+static bool take_out(store *s, MDB_txn *turn, MDB_val key)
+{
+    MDB_val found;
+    int code = mdb_get(turn, s->tree, &key, &found);
+    if (code == MDB_NOTFOUND)
+        return true;
+    if (code != 0)
+        return store_fail(s, code, "read");
+    if (found.mv_size < SUM_BYTES)
+        return store_damaged(s, "a record has a wrong sum");
+    s->total -= record_sum(string_of(found));
+    return true;
 }
 
 record_found record_get(store *s, MDB_txn *txn, const record_key *key, byte_string *value)
@@ -173,12 +193,14 @@ bool record_put(store *s, const record_key *key, byte_string value)
     MDB_val at = val(name);
     MDB_val room = {.mv_size = value.bytes + SUM_BYTES};
     MDB_txn *turn = turn_begin(s);
-    if (turn == NULL)
+    bool is_head = key->at[0] == HEAD;
+    if (turn == NULL || (!is_head && !take_out(s, turn, at)))
         return false;
     int code = mdb_put(turn, s->tree, &at, &room, MDB_RESERVE);
     if (code != 0)
         return store_fail(s, code, "write");
     uint64_t sum = seal_of(name, value.at, value.bytes);
+    s->total += is_head ? 0 : sum;
     if (value.bytes > 0)
         memcpy(room.mv_data, value.at, value.bytes);
     memcpy((uint8_t *)room.mv_data + value.bytes, &sum, sizeof sum);
@@ -189,7 +211,7 @@ bool record_delete(store *s, const record_key *key)
 {
     MDB_val at = val((byte_string){key->at, key->bytes});
     MDB_txn *turn = turn_begin(s);
-    if (turn == NULL)
+    if (turn == NULL || !take_out(s, turn, at))
         return false;
     int code = mdb_del(turn, s->tree, &at, NULL);
     return code == 0 || code == MDB_NOTFOUND || store_fail(s, code, "write");
@@ -209,6 +231,7 @@ bool record_delete_all(store *s, byte_string prefix)
     code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     while (code == 0 && key.mv_size >= prefix.bytes &&
            memcmp(key.mv_data, prefix.at, prefix.bytes) == 0) {
+        s->total -= record_sum(string_of(value));
         code = mdb_cursor_del(cursor, 0);
         if (code == 0)
             code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);

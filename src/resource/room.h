@@ -1,7 +1,7 @@
 /*
  * What the files of this room share: the one tree of records in LMDB, and what lies in it.
  *
- *   00                              head: version, number of the turn, who the node is
+ *   00                              head: version, number and total of the turn, who the node is
  *   01 name                         a lock's number
  *   02 number 'd'                   a lock's replica_durable
  *   02 number 'e'                   what a lock has executed: count, digest, keys, bytes, answered
@@ -9,7 +9,8 @@
  *   02 number 'r' origin            result of the last operation of that origin
  *
  * All of a lock lies together, so an operation on a small one touches one page. The number has
- * eight bytes, the largest first. Each record ends with a sum of its key and its value.
+ * eight bytes, the largest first. Each record ends with a sum of its key and its value; the total
+ * is that of all these sums, so that a page of an earlier turn is not taken for one of this.
  */
 #ifndef BATON_RESOURCE_ROOM_H
 #define BATON_RESOURCE_ROOM_H
@@ -39,7 +40,9 @@ struct store {
     int directory;   /* open and locked, so that no other process uses it */
     bool booted;
     bool broken;
+    bool took_back;
     uint64_t next_number; /* for a lock */
+    uint64_t total;       /* of the sums of all records but the head */
     uint64_t commits;
     size_t most_bytes;
     store_durability durability;
@@ -85,6 +88,8 @@ bool record_delete(store *s, const record_key *key);
 bool record_delete_all(store *s, byte_string prefix);
 /* Whether a record's sum is right; its value without the sum. */
 bool record_unseal(byte_string key, byte_string sealed, byte_string *value);
+/* The sum of one that is right. */
+uint64_t record_sum(byte_string sealed);
 
 /* ---- durable.c ---- */
 
@@ -106,8 +111,9 @@ bool lock_read_number(byte_string bytes, uint64_t *number);
 /* All zero at first, but for the first two. */
 typedef struct record_check {
     const store *of;
-    uint64_t turn; /* which the head must name */
-    bool head;     /* was seen */
+    uint64_t turn;              /* which the head must name */
+    bool head;                  /* was seen */
+    uint64_t total, told_total; /* of all sums, and what the head says */
     store_lock lock;
     uint64_t keys, bytes; /* of the lock, so far */
 } record_check;
@@ -135,9 +141,10 @@ int directory_empty(const store *s);
 /* ---- verify.c ---- */
 
 /*
- * Looks at every page of the data file before LMDB does, which believes what it reads. False, and a
- * complaint, if a page or a record is not as it must be.
+ * Looks at every page of the data file before LMDB does, which believes what it reads. False, and
+ * s->why, if a page or a record is not as it must be. Takes back the last turn if only that is
+ * wrong. Fills in s->total.
  */
-bool verify_file(const store *s, char complaint[STORE_COMPLAINT]);
+bool verify_file(store *s);
 
 #endif

@@ -52,11 +52,16 @@ typedef struct store_options {
  * NULL, and a complaint: the directory belongs to another node, another cluster, another version,
  * another durability, a running process; cannot be written; is damaged. Every page and record of
  * the data is looked at. Never empties what it does not understand.
+ *
+ * If the machine died during a commit, that turn may be there in part. Then it is taken back as a
+ * whole. (Damage to nothing but pages of the last turn looks the same.)
  */
 store *store_open(const store_options *options, char complaint[STORE_COMPLAINT]);
 /* What was not committed is gone. NULL is fine. */
 void store_close(store *s);
 const char *store_why(const store *s);
+/* Whether a turn was taken back when the store was opened: something to be logged. */
+bool store_took_back(const store *s);
 
 /* Whether this node has taken part in the cluster before: its locks begin by replica_restart. */
 bool store_booted(const store *s);

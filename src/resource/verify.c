@@ -290,24 +290,24 @@ static const uint8_t *meta_at(file *f, unsigned page)
     return at + HEADER;
 }
 
-/* The newer meta. A commit writes the other one, with the next turn, odd ones to page 1. */
-static const uint8_t *newer_meta(file *f)
+/* Both metas; the newer turn. A commit writes the older one, with the next turn, odd to page 1. */
+static bool find_metas(file *f, const uint8_t *metas[2], uint64_t *turn)
 {
-    const uint8_t *metas[2] = {meta_at(f, 0), NULL};
+    metas[0] = meta_at(f, 0);
     if (metas[0] == NULL)
-        return NULL;
+        return false;
     f->page_bytes = four(metas[0] + META_TREES);
     if (f->page_bytes < 512 || f->page_bytes > 32768 || (f->page_bytes & (f->page_bytes - 1)) != 0)
-        return NULL;
+        return false;
     metas[1] = meta_at(f, 1);
     if (metas[1] == NULL || four(metas[1] + META_TREES) != f->page_bytes)
-        return NULL;
+        return false;
     uint64_t even = eight(metas[0] + META_TURN);
     uint64_t odd = eight(metas[1] + META_TURN);
     if (even % 2 != 0 || odd % 2 != 1 || (even + 1 != odd && odd + 1 != even))
-        return NULL;
-    f->turn = even > odd ? even : odd;
-    return metas[f->turn % 2];
+        return false;
+    *turn = even > odd ? even : odd;
+    return true;
 }
 
 /* Pages behind the end of the file were never written: they must be free. */
@@ -319,21 +319,55 @@ static bool look_at_tail(file *f)
     return true;
 }
 
-static bool look_at_file(file *f)
+/* All that this meta leads to. */
+static bool look_at_turn(file *f, const uint8_t *meta)
 {
-    const uint8_t *meta = newer_meta(f);
-    if (meta == NULL)
-        return wrong(f, "its first pages are not what they should be");
+    f->turn = eight(meta + META_TURN);
     f->last_page = eight(meta + META_LAST);
-    f->records.turn = f->turn;
+    f->records = (record_check){.of = f->records.of, .turn = f->turn};
+    f->wrong = NULL;
     if (f->last_page < 1 || f->last_page > f->bytes / f->page_bytes + MOST_TAIL)
         return wrong(f, "it is too short");
+    free(f->seen);
     f->seen = calloc(f->last_page / 8 + 1, 1);
     if (f->seen == NULL)
         return wrong(f, "there is no memory to look at it");
     return look_at_tree(f, meta + META_TREES, MDB_INTEGERKEY, true) &&
            look_at_tree(f, meta + META_TREES + TREE_BYTES, 0, false) && look_at_tail(f) &&
-           (record_check_end(&f->records) || wrong(f, "records are missing"));
+           (record_check_end(&f->records) || wrong(f, "records are missing, or of another turn"));
+}
+
+/* The newer meta becomes a second copy of the older one, as if of the turn before that. */
+static bool take_back(const store *s, const file *f, const uint8_t *older, uint64_t newer_turn)
+{
+    uint8_t meta[META_BYTES];
+    uint64_t turn = newer_turn - 2;
+    off_t at = (off_t)(newer_turn % 2 * f->page_bytes + HEADER);
+    memcpy(meta, older, sizeof meta);
+    memcpy(meta + META_TURN, &turn, sizeof turn);
+    int opened = openat(s->directory, "data.mdb", O_WRONLY | O_CLOEXEC);
+    if (opened < 0)
+        return false;
+    bool written = pwrite(opened, meta, sizeof meta, at) == sizeof meta && fdatasync(opened) == 0;
+    return close(opened) == 0 && written;
+}
+
+static bool look_at_file(store *s, file *f)
+{
+    const uint8_t *metas[2];
+    uint64_t turn;
+    if (!find_metas(f, metas, &turn))
+        return wrong(f, "its first pages are not what they should be");
+    if (look_at_turn(f, metas[turn % 2]))
+        return true;
+    const char *first = f->wrong;
+    const uint8_t *older = metas[1 - turn % 2];
+    s->took_back = look_at_turn(f, older);
+    f->wrong = first;
+    if (!s->took_back)
+        return false;
+    f->wrong = "its last turn is there in part, and cannot be taken back";
+    return take_back(s, f, older, turn);
 }
 
 static bool map_file(const store *s, file *f, char complaint[STORE_COMPLAINT])
@@ -364,18 +398,17 @@ static bool map_file(const store *s, file *f, char complaint[STORE_COMPLAINT])
     return map != MAP_FAILED;
 }
 
-bool verify_file(const store *s, char complaint[STORE_COMPLAINT])
+bool verify_file(store *s)
 {
     file f = {.records.of = s};
-    if (!map_file(s, &f, complaint))
+    if (!map_file(s, &f, s->why)) {
+        s->broken = true;
         return false;
-    bool fine = look_at_file(&f);
+    }
+    bool fine = look_at_file(s, &f);
     if (!fine)
-        snprintf(
-            complaint, STORE_COMPLAINT,
-            "%s/data.mdb is damaged: %s; bring back a copy, or begin with an empty directory as "
-            "for a new disk",
-            s->path, f.wrong);
+        store_damaged(s, f.wrong);
+    s->total = f.records.total;
     free(f.seen);
     munmap(f.map, f.bytes + 1);
     return fine;

@@ -164,6 +164,15 @@ void expect_result(store *s, store_lock *lock, const char *words, const char *re
         fail_msg("%s: expected %s, got %s", words, result, got);
 }
 
+void expect_read(store *s, const store_lock *lock, const char *key, const char *result)
+{
+    resp_out out = {0};
+    assert_true(store_read(s, lock, text_string(key), &out));
+    assert_int_equal(out.bytes, strlen(result));
+    assert_memory_equal(out.at, result, out.bytes);
+    resp_free(&out);
+}
+
 void save_lock(store *s, store_lock *lock)
 {
     replica_durable durable = {.now = {.epoch = 1, .ops = lock->executed}};

@@ -29,6 +29,8 @@ wme_op *op_from(const char *words, uint8_t origin, uint64_t id);
 /* Executes it as the next; the result, good until the next call. */
 const char *run_op(store *s, store_lock *lock, const char *words);
 void expect_result(store *s, store_lock *lock, const char *words, const char *result);
+/* Reads a key outside of any critical section. */
+void expect_read(store *s, const store_lock *lock, const char *key, const char *result);
 /* Saves a state that fits what the lock has executed. */
 void save_lock(store *s, store_lock *lock);
 store_snapshot snapshot_of(store *s, const store_lock *lock);
@@ -37,6 +39,7 @@ void expect_same_snapshot(store_snapshot a, store_snapshot b);
 uint64_t chance(uint64_t *seed);
 
 /* ---- the tests ---- */
+void add_lock_tests(suite *s);
 void add_crash_tests(suite *s);
 void add_damage_tests(suite *s);
 void add_snapshot_tests(suite *s);

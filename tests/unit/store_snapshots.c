@@ -30,6 +30,7 @@ static void test_equal(void **state)
     store_lock in_a = lock_named(a, "lock");
     store_lock other = lock_named(b, "other");
     run_some(b, &other, 0, 20);
+    assert_true(store_commit(b));
     store_lock in_b = lock_named(b, "lock");
     for (unsigned i = 0; i < 300; i++) {
         run_some(a, &in_a, i, i + 1);
