@@ -19,6 +19,9 @@ results = []
 processes = []
 
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
 @atexit.register
 def leave_nothing_behind():
     for process in processes:
