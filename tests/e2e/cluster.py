@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`baton node`: three nodes as real processes, and what may happen to them.
 
-Usage: cluster.py BATON [--sanitized] [--seconds N] [--seed N] [--faults process|network|all]
+Usage: cluster.py BATON [--sanitized] [--seconds N] [--seed N] [--faults process|network|all|namespaces]
 
 Clients on several locks write down what they see while faults are injected for N seconds (20); then
 the judge of the simulator reads that. Prints TAP and figures.
@@ -12,7 +12,8 @@ import sys
 import threading
 import time
 
-from cluster_faults import NETWORK_FAULTS, PROCESS_FAULTS, Faults, ProxiedCluster
+from cluster_faults import NAMESPACE_FAULTS, NETWORK_FAULTS, PROCESS_FAULTS, Faults, ProxiedCluster
+from cluster_netns import NamespaceCluster, permitted
 from cluster_work import LOCKS, Load
 from cluster_world import Cluster, check, free_ports
 from service import finish, wait_for
@@ -35,8 +36,13 @@ def scrape(port, over):
 
 
 def disturbed(kind, seconds, seed):
-    names = {"process": PROCESS_FAULTS, "network": NETWORK_FAULTS, "all": PROCESS_FAULTS + NETWORK_FAULTS}[kind]
-    cluster = Cluster() if kind == "process" else ProxiedCluster()
+    names, make = {
+        "process": (PROCESS_FAULTS, Cluster),
+        "network": (NETWORK_FAULTS, ProxiedCluster),
+        "all": (PROCESS_FAULTS + NETWORK_FAULTS, ProxiedCluster),
+        "namespaces": (NAMESPACE_FAULTS, NamespaceCluster),
+    }[kind]
+    cluster = make()
     port, over = free_ports(1)[0], threading.Event()
     cluster.nodes[0].kill()
     cluster.nodes[0].command += ["--http", str(port)]
@@ -74,5 +80,8 @@ def disturbed(kind, seconds, seed):
     check(f"{kind} faults: SIGTERM ends them", [n.process.wait(20) for n in cluster.nodes] == [0, 0, 0])
 
 
+if option("--faults", "process") == "namespaces" and not permitted():
+    print("1..0 # SKIP network namespaces need root, and are not permitted here")
+    sys.exit(0)
 disturbed(option("--faults", "process"), int(option("--seconds", "20")), int(option("--seed", "1")))
 finish()

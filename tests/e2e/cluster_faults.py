@@ -197,6 +197,15 @@ class Faults:
         for proxy in proxies:
             proxy.delay = proxy.stall = 0
 
+    def unplug(self):
+        """The cable of one or two nodes."""
+        names = self.chance.sample(IDS, self.chance.randint(1, 2))
+        for name in names:
+            self.cluster.unplug(name, True)
+        self.wait(0.2, 6)
+        for name in names:
+            self.cluster.unplug(name, False)
+
     def reset(self):
         """All connections break at once."""
         for proxy in self.cluster.proxies.values():
@@ -210,4 +219,5 @@ class Faults:
 
 
 PROCESS_FAULTS = ("kill", "pause", "kill_while_another_pauses", "end")
+NAMESPACE_FAULTS = ("unplug", "one_way", "part")
 NETWORK_FAULTS = ("part", "one_way", "slow", "reset")

@@ -76,6 +76,9 @@ class Client:
         self.socket.connect(server.path)
         self.buffer = b""
         self.pushes = []
+        secret = getattr(server, "secret", None)
+        if secret is not None:
+            self("AUTH", secret)
         if version == 3:
             self("HELLO", 3)
 
