@@ -4,6 +4,7 @@
 #   make check     all tests                  make lint       format and static analysis
 #   make theorems  the papers' claims, run    make mutants    wrong locks that must be caught
 #   make bench     measure for a minute       make check-speed, make check-freestanding, make bench-serve
+#   make soak      a cluster in trouble, 10 minutes
 #   make install   PREFIX= DESTDIR=           make clean
 
 BUILD   ?= build
@@ -11,7 +12,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 NINJA    = ninja -C $(BUILD)
 
-.PHONY: all deps demo bench bench-serve check check-freestanding check-speed mutants theorems lint format install clean help
+.PHONY: all deps demo bench bench-serve soak check check-freestanding check-speed mutants theorems lint format install clean help
 
 all: deps $(BUILD)/build.ninja
 	@$(NINJA) --quiet
@@ -35,6 +36,10 @@ bench: all
 bench-serve: all
 	@scripts/deps bench-serve
 	@scripts/bench-serve
+
+# Nodes are killed, paused, cut off; the judge reads what their clients saw. SECONDS= SEED=
+soak: all
+	@scripts/soak $(or $(SECONDS),600) $(SEED)
 
 check:
 	@scripts/deps build check

@@ -460,8 +460,11 @@ uint64_t session_deadline(const session *me)
 void session_time(session *me, uint64_t now)
 {
     bool waited = me->waits;
-    if (waited && me->wait_until != 0 && now >= me->wait_until)
+    if (waited && me->wait_until != 0 && now >= me->wait_until) {
+        me->wait_until = 0; /* if it still waits then, the lock is its own and the notice under way:
+                               who looked at the clock again and again would never get to it */
         registry_wait_over(me->of->locks, &me->roles, me->waits_for, me->waits_for_bytes, now);
+    }
     count_late_answer(me, waited);
     if (me->lease_until != 0 && now >= me->lease_until) {
         registry_lease_over(me->of->locks, &me->roles, now);

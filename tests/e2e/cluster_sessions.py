@@ -261,6 +261,23 @@ def _():
     deaf.close()
 
 
+@test("a node that was away gets a lock of 12 MB as a whole")
+def _():
+    C.kill()
+    client = Client(A)
+    token = entered(client, "heavy")
+    for i in range(390):
+        client.send("ISSUE", "heavy", token, "SET", f"k{i}", "v" * 32000)
+        assert client.reply() == "OK"
+    C.start()
+    wait_for(C.ready)
+    other = Client(C)
+    wait_for(lambda: other("READ", "heavy", "k389")[3] == 390)
+    assert other("READ", "heavy", "k389")[0] == b"v" * 32000
+    client.close()
+    other.close()
+
+
 @test("nobody has crashed, and SIGTERM ends them")
 def _():
     assert alive()

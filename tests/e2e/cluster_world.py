@@ -47,7 +47,8 @@ class Node:
 
     def ready(self):
         """Whether clients can connect; or it has ended."""
-        return os.path.exists(self.path) or self.crashed()
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(self.path) == 0 or self.crashed()
 
     def kill(self):
         self.process.kill()

@@ -10,7 +10,8 @@ import sys
 import threading
 
 sys.dont_write_bytecode = True
-from cluster import Cluster, final_count, run
+from cluster_counter import final_count, run
+from cluster_world import Cluster
 from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, refused, test, wait_for
 
 cluster = Cluster("--http", "0")

@@ -19,6 +19,9 @@ results = []
 processes = []
 
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
 @atexit.register
 def leave_nothing_behind():
     for process in processes:
@@ -73,6 +76,9 @@ class Client:
         self.socket.connect(server.path)
         self.buffer = b""
         self.pushes = []
+        secret = getattr(server, "secret", None)
+        if secret is not None:
+            self("AUTH", secret)
         if version == 3:
             self("HELLO", 3)
 

@@ -107,6 +107,24 @@ static void a_grant_renews(void **unused)
     end(&b);
 }
 
+/* Its time is over when the lock is its own already: no need to look at the clock any more. */
+static void a_grant_beats_the_clock(void **unused)
+{
+    (void)unused;
+    session a, b;
+    session_start(&a, &of, &counted, keep);
+    session_start(&b, &of, &counted, keep);
+    say(&a, "TRY x\r\n", 0, ":1\r\n");
+    say(&b, "LOCK x 50\r\n", 0, "");
+    assert_int_equal(session_deadline(&b), 50);
+    say(&a, "EXIT x 1\r\n", 49, ":1\r\n");
+    session_time(&b, 50);
+    assert_int_equal(session_deadline(&b), 0);
+    hear_notice(&b, 50, ":2\r\n");
+    end(&a);
+    end(&b);
+}
+
 /* A grant is no reason for a lease where there was none. */
 static void no_lease_stays_none(void **unused)
 {
@@ -128,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_command_renews, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_grant_renews, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_grant_beats_the_clock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_lease_stays_none, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("lease", tests, NULL, NULL);
