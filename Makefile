@@ -1,6 +1,6 @@
 # Everything a newcomer types. Meson does the work; this file only knows the words.
 #
-#   make           build                      make demo       see it work, 5 seconds
+#   make           build                      make demo       see it work, 15 seconds
 #   make check     all tests                  make lint       format and static analysis
 #   make theorems  the papers' claims, run    make mutants    wrong locks that must be caught
 #   make bench     measure for a minute       make check-speed, make check-freestanding, make bench-serve
@@ -27,7 +27,7 @@ $(BUILD)/build.ninja:
 demo: all
 	@scripts/demo $(BUILD)/baton
 	@echo
-	@$(BUILD)/baton locks
+	@scripts/demo-cluster $(BUILD)/baton
 
 bench: all
 	@$(BUILD)/baton bench --seconds 60 --rounds 9

@@ -2,6 +2,7 @@
 #include "../net/listen.h"
 #include "../node/daemon.h"
 #include "cli.h"
+#include "config.h"
 #include "places.h"
 #include "server_options.h"
 
@@ -33,6 +34,9 @@ static void help(void)
         "      --drain MS            on SIGTERM, wait so long for sections held here, and give "
         "tokens\n"
         "                            to other nodes (3000); 0: end at once\n"
+        "      --config FILE         settings, a line for each: KEY = VALUE, named as these "
+        "options\n"
+        "                            are; what is given here wins\n"
         "      --check-config        say whether all this makes sense, and end\n"
         "      --log-level LEVEL     error, warn, info or debug (info)\n"
         "  -h, --help                this help\n"
@@ -40,7 +44,7 @@ static void help(void)
         "Ends on SIGINT and SIGTERM; at once, on a second one.");
 }
 
-enum { ID = 256, PEERS, DATA, HTTP, ACK, AUTH, BYTES, DRAIN, CHECK, LEVEL };
+enum { ID = 256, PEERS, DATA, HTTP, ACK, AUTH, BYTES, DRAIN, CONFIG, CHECK, LEVEL };
 
 static const struct option options[] = {
     {"id", required_argument, NULL, ID},
@@ -52,6 +56,7 @@ static const struct option options[] = {
     {"auth-file", required_argument, NULL, AUTH},
     {"max-bytes", required_argument, NULL, BYTES},
     {"drain", required_argument, NULL, DRAIN},
+    {"config", required_argument, NULL, CONFIG},
     {"check-config", no_argument, NULL, CHECK},
     {"log-level", required_argument, NULL, LEVEL},
     {"help", no_argument, NULL, 'h'},
@@ -63,7 +68,8 @@ typedef struct wish {
     serve_settings serve;
     node_daemon *daemon;
     const char *id, *peers, *auth;
-    bool only_check;
+    bool only_check, wants_help;
+    char *config; /* the text of the file of settings, which others of these point into */
 } wish;
 
 static int parse_option(int option, wish *w, char **argv)
@@ -105,6 +111,8 @@ static int parse_option(int option, wish *w, char **argv)
         return parse_number(optarg, 0, 3600000, &w->serve.drain)
                    ? EXIT_DONE
                    : usage_error("node", "--drain takes milliseconds, up to 3600000");
+    case CONFIG: /* was read before */
+        return EXIT_DONE;
     case CHECK:
         w->only_check = true;
         return EXIT_DONE;
@@ -115,6 +123,30 @@ static int parse_option(int option, wish *w, char **argv)
     default:
         return option_error("node", option == ':' ? "wants a value" : "is no option", argv);
     }
+}
+
+/* A setting of the file: as if it were given as an option. */
+static int take_setting(void *context, const char *key, char *value)
+{
+    static char *nothing[] = {NULL};
+    const struct option *o = options;
+    while (o->name != NULL && (strcmp(o->name, key) != 0 || o->has_arg == no_argument))
+        o++;
+    if (o->name == NULL || o->val == CONFIG)
+        return usage_error("node", "'%s' is no setting", key);
+    optarg = value;
+    return parse_option(o->val, context, nothing);
+}
+
+/* The file of settings, if one is named; it is read first, so that options win. */
+static int read_config(int argc, char **argv, wish *w)
+{
+    const char *file = NULL;
+    for (int option; (option = getopt_long(argc, argv, ":c:h", options, NULL)) != -1;)
+        if (option == CONFIG)
+            file = optarg;
+    optind = 1;
+    return file == NULL ? EXIT_DONE : config_read("node", file, &w->config, take_setting, w);
 }
 
 static bool is_local(const wish *w)
@@ -170,6 +202,26 @@ static int run(wish *w)
     return EXIT_FAILED;
 }
 
+static int read_options(int argc, char **argv, wish *w)
+{
+    bool own_addresses = false;
+    for (int option; (option = getopt_long(argc, argv, ":c:h", options, NULL)) != -1;) {
+        if (option == 'h') {
+            help();
+            w->wants_help = true;
+            return EXIT_DONE;
+        }
+        if (option == 'c' && !own_addresses) {
+            own_addresses = true;
+            w->serve.addresses = 0; /* those of the file */
+        }
+        int error = parse_option(option, w, argv);
+        if (error != EXIT_DONE)
+            return error;
+    }
+    return optind < argc ? usage_error("node", "unexpected '%s'", argv[optind]) : EXIT_DONE;
+}
+
 int cmd_node(int argc, char **argv)
 {
     static node_daemon daemon = {.most_bytes = 1 << 30};
@@ -187,17 +239,13 @@ int cmd_node(int argc, char **argv)
                   .level = LOG_INFO},
     };
     opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":c:h", options, NULL)) != -1;) {
-        if (option == 'h') {
-            help();
-            return finish_output("node");
-        }
-        int error = parse_option(option, &w, argv);
-        if (error != EXIT_DONE)
-            return error;
-    }
-    if (optind < argc)
-        return usage_error("node", "unexpected '%s'", argv[optind]);
-    int error = check(&w);
-    return error != EXIT_DONE ? error : run(&w);
+    int error = read_config(argc, argv, &w);
+    if (error == EXIT_DONE)
+        error = read_options(argc, argv, &w);
+    if (error == EXIT_DONE && !w.wants_help)
+        error = check(&w);
+    if (error == EXIT_DONE)
+        error = w.wants_help ? finish_output("node") : run(&w);
+    free(w.config);
+    return error;
 }
