@@ -22,9 +22,10 @@
  *
  * Of a cluster, give all nodes: "a:7700,b:7700,c:7700". Any is as good as another; when one cannot
  * be reached, or its connection breaks, the next in the list is tried. What was held over that
- * connection is lost; who waited goes on at the next node, behind those who wait already. A cluster
- * may take a lock from a node that is cut off, which cannot tell its clients: against that only the
- * token, and operations (baton_client_issue), are safe.
+ * connection is lost; who waited goes on at the next node, behind those who wait already. A node
+ * that sees no majority renews no lease: what is held over it is lost when the lease is over. But
+ * the others may have given it away before; against that only the token, and operations
+ * (baton_client_issue), are safe.
  */
 #ifndef BATON_CLIENT_H
 #define BATON_CLIENT_H

@@ -37,15 +37,32 @@ static void have_lost(baton_client *c, line *k, lock_name *n, uint64_t generatio
 }
 
 /*
- * "reset", "lost" or "ejected" (lost, by a cluster), name, generation. Others are for clients that
- * know what they mean.
+ * The node sees no majority, so the others may give away what is held here, and it would not know.
+ * So the lease goes on to its end. Who holds nothing is better off elsewhere.
+ */
+static void have_suspended(baton_client *c, line *k)
+{
+    k->suspended = true;
+    if (k->holds == 0 && c->servers > 1)
+        line_cut(c, k, ECONNRESET);
+}
+
+/*
+ * "reset", "lost" or "ejected" (lost, by a cluster), name, generation; "suspended" or "resumed".
+ * Others are for clients that know what they mean.
  */
 static bool take_push(baton_client *c, line *k, const resp_reply *push)
 {
     char name[BATON_CLIENT_NAME_BYTES];
     const reply_value *e = push->element;
     if (push->elements != 3 || e[0].kind != REPLY_BULK || e[1].kind != REPLY_BULK ||
-        e[2].kind != REPLY_INTEGER || e[2].number <= 0 || e[1].text.bytes >= sizeof name)
+        e[2].kind != REPLY_INTEGER || e[1].text.bytes >= sizeof name)
+        return true;
+    if (resp_is(e[0].text, "SUSPENDED"))
+        have_suspended(c, k);
+    else if (resp_is(e[0].text, "RESUMED"))
+        k->suspended = false;
+    if (e[2].number <= 0 || k->dead)
         return true;
     memcpy(name, e[1].text.at, e[1].text.bytes);
     name[e[1].text.bytes] = '\0';
@@ -151,7 +168,8 @@ static bool take_reply(baton_client *c, line *k, const reply_value *v, resp_word
     request *r = k->first;
     if (r == NULL)
         return false;
-    if (v->kind != REPLY_ERROR && c->lease > 0 && r->sent_at + lease_counted(c) > k->sure_until)
+    if (v->kind != REPLY_ERROR && c->lease > 0 && !k->suspended &&
+        r->sent_at + lease_counted(c) > k->sure_until)
         k->sure_until = r->sent_at + lease_counted(c); /* every command renews the lease */
     request *next = r->next; /* its caller goes on when the mutex is free, not before */
     bool fine = false;

@@ -302,6 +302,8 @@ static int leave(baton_client *c, lock_name *n, hold *h, const lock_wanted *w)
     names_tidy(&c->names, n);
     k->users++;
     call_ask(c, k, &r, w, token, c->patience);
+    if (k->suspended && k->holds == 0)
+        line_cut(c, k, ECONNRESET); /* that it is so no more is told to those who hold or wait */
     if (!is_main && !k->dead)
         line_rest(c, k);
     k->users--;

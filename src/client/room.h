@@ -110,6 +110,7 @@ struct line {
     uint64_t renew_at;
     uint64_t sure_until; /* the server keeps what is held until then, at least */
     bool unsure;         /* the grant came so late that the lease must be renewed first */
+    bool suspended;      /* its node sees no majority: what it says renews no lease */
     resp_out out;
     size_t in_bytes, in_room;
     char *in;

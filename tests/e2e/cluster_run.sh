@@ -219,6 +219,25 @@ check "the holder's node hangs: lost" ends_with 76 "$holder"
 check 'another enters' code 0 "$baton" run hangs --at "$a,$b" --timeout 60 -- true
 kill -CONT "${node[c]}"
 
+# ---- other nodes die: one of them, and two ----
+log=$scratch/others
+start run others --at "$a,$b" -- sh -c "echo > '$log.ready'; until test -e '$log.go'; do sleep 0.05; done; exit 4"
+until_true test -e "$log.ready"
+kill_node c
+# Ejected or not, node b is asked in the new epoch, so the death of c has been noticed.
+refuse 75 'time is over' 'another node is killed: the lock is still held' \
+    "$baton" run others --at "$b" --timeout 3 -- true
+: > "$log.go"
+check 'and the command was left alone' ends_with 4 "$last"
+start_node c
+log=$scratch/alone
+start run alone --at "$a" -- sh -c "$(ticks A "$log")"
+until_true has_lines 5 "$log"
+kill -STOP "${node[b]}" "${node[c]}"
+check 'the node of the holder is alone: lost when the lease is over' ends_with 76 "$last"
+kill -CONT "${node[b]}" "${node[c]}"
+check 'and free again' code 0 "$baton" run alone --at "$b,$c,$a" --timeout 60 -- true
+
 # ---- operations that come too late ----
 log=$scratch/late
 start run data --at "$b" --grace 20 --lease 60 -- sh -c "trap '' TERM; '$baton' issue SET late no; echo > '$log.ready'

@@ -45,7 +45,8 @@ check 'soname' grep -q 'libbaton.so.0' <(readelf -d "$library_path/libbaton.so")
 check 'the command is installed and runs' "$(find "$scratch/root" -path '*/bin/baton')" --version
 check 'so is the explorer' "$(find "$scratch/root" -path '*/bin/baton-check')" --list
 check 'so is the simulator' "$(find "$scratch/root" -path '*/bin/baton-sim')" --help
-for page in baton.1 baton-bench.1 baton-check.1 baton-locks.1 baton-node.1 baton-release.1 baton-run.1 baton-serve.1 baton-sim.1 baton-status.1 baton-top.1 libbaton.3; do
+for page in baton.1 baton-bench.1 baton-check.1 baton-issue.1 baton-locks.1 baton-node.1 baton-read.1 baton-release.1 baton-run.1 \
+    baton-serve.1 baton-sim.1 baton-status.1 baton-top.1 libbaton.3; do
     check "manual page $page" test -s "$(find "$scratch/root" -name "$page*" -print -quit)"
 done
 finish
