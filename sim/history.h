@@ -106,7 +106,9 @@ typedef struct history_counts {
     uint64_t executed, installs; /* by all replicas together */
     uint64_t stale; /* sections with a smaller token than one that had ended before their try */
     uint64_t longest_wait; /* from try to crit */
-    /* Somebody wanted something, nobody was inside with nothing to want, and nobody got anything. */
+    /*
+     * Somebody wanted something, nobody was inside with nothing to want, and nobody got anything.
+     */
     uint64_t longest_stall;
 } history_counts;
 history_counts history_count(const history *h);
