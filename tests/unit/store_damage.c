@@ -205,6 +205,8 @@ static image read_data(const char *directory)
     return i;
 }
 
+static unsigned went_back; /* stores that opened without their last turn */
+
 /*
  * Opens a store that may be damaged: refused, or as it was after one of the last two turns; then it
  * can also be written, which is tried every now and then.
@@ -220,6 +222,7 @@ static bool is_refused(const char *directory, two_turns expected)
     }
     uint64_t all = all_of_it(s);
     assert_true(all == expected.last || all == expected.before);
+    went_back += all != expected.last;
     static unsigned opened;
     if (opened++ % 8 == 0) {
         store_lock lock = lock_named(s, "lock-1");
@@ -254,6 +257,7 @@ static void test_flips(void **state)
     unsigned flips = 0;
     (void)state;
     two_turns expected = make_store("a");
+    went_back = 0;
     image whole = read_data("a");
     for (unsigned i = 0; i < 2 * META + FLIPS; i++) {
         size_t at = i < META ? i : i < 2 * META ? 4096 + i - META : chance(&seed) % whole.bytes;
@@ -270,9 +274,10 @@ static void test_flips(void **state)
             write_image("a", whole);
         }
     }
-    print_message(
-        "# %zu bytes of data: of %u flipped bits %u were refused, the others do not matter\n",
-        whole.bytes, flips, refused);
+    print_message("# %zu bytes of data, %u flipped bits: %u refused, %u last turns taken back, "
+                  "%u do not matter\n",
+                  whole.bytes, flips, refused, went_back, flips - refused - went_back);
+    assert_true(went_back < flips / 10);
     assert_true(refused > flips / 4);
     free(whole.at);
 }
