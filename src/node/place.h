@@ -32,7 +32,8 @@ struct site {
     store_lock kept;
     seat *seats;
     uint32_t waiters;
-    uint64_t last_token; /* largest that is known here */
+    uint64_t last_token;                  /* largest that is known here */
+    uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     uint64_t hash;
     size_t name_bytes;
     char name[];
