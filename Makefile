@@ -4,7 +4,7 @@
 #   make check     all tests                  make lint       format and static analysis
 #   make theorems  the papers' claims, run    make mutants    wrong locks that must be caught
 #   make bench     measure for a minute       make check-speed, make check-freestanding, make bench-serve
-#   make soak      a cluster in trouble, 10 minutes
+#   make soak      a cluster in trouble, 10 minutes   make bench-cluster
 #   make install   PREFIX= DESTDIR=           make clean
 
 BUILD   ?= build
@@ -12,7 +12,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 NINJA    = ninja -C $(BUILD)
 
-.PHONY: all deps demo bench bench-serve soak check check-freestanding check-speed mutants theorems lint format install clean help
+.PHONY: all deps demo bench bench-serve bench-cluster soak check check-freestanding check-speed mutants theorems lint format install clean help
 
 all: deps $(BUILD)/build.ninja
 	@$(NINJA) --quiet
@@ -40,6 +40,11 @@ bench-serve: all
 # Nodes are killed, paused, cut off; the judge reads what their clients saw. SECONDS= SEED=
 soak: all
 	@scripts/soak $(or $(SECONDS),600) $(SEED)
+
+# Against Debian's etcd, three nodes of each on this machine.
+bench-cluster: all
+	@scripts/deps bench-cluster
+	@scripts/bench-cluster
 
 check:
 	@scripts/deps build check

@@ -84,6 +84,8 @@ static bool node_open(server *of, char complaint[256])
     if (!open_store(d, complaint))
         return false;
     bool first_run = !store_booted(d->store);
+    if (store_took_back(d->store))
+        log_line(LOG_WARN, "disk", "why=\"the last turn did not come to the disk as a whole\"");
     if (!store_mark_booted(d->store) || !proof_nonce(chance)) {
         snprintf(complaint, 256, "%s", store_why(d->store));
         return false;

@@ -142,6 +142,24 @@ static void change(cluster_node *n, site *p)
     replica_durable_end(&durable);
 }
 
+/*
+ * The lock as a whole, for those who have not just been sent it: they ask again and again until they
+ * have it, and to answer each time would keep all from anything else. False: for nobody.
+ */
+static bool take_whole(cluster_node *n, site *p, wme_action *a, store_snapshot *taken)
+{
+    enum { BYTES_PER_MILLISECOND = 8192 };
+    for (uint8_t to = 0; to < n->wme.nodes; to++)
+        if (n->now < p->whole_after[to] || !n->reached[to])
+            a->to &= (uint16_t)~wme_bit(to);
+    if (a->to == 0 || !store_take_snapshot(n->store, &p->kept, taken))
+        return false;
+    for (uint8_t to = 0; to < n->wme.nodes; to++)
+        if ((a->to & wme_bit(to)) != 0)
+            p->whole_after[to] = n->now + taken->bytes / BYTES_PER_MILLISECOND;
+    return true;
+}
+
 /* What cannot be sent is lost, as any message may be. */
 static void send_message(cluster_node *n, site *p, wme_action *a)
 {
@@ -149,7 +167,7 @@ static void send_message(cluster_node *n, site *p, wme_action *a)
     store_snapshot taken = {0};
     peer_snapshot snapshot = {0};
     if (a->message.kind == WME_STATE && a->message.snapshot) {
-        if (!store_take_snapshot(n->store, &p->kept, &taken))
+        if (!take_whole(n, p, a, &taken))
             return;
         snapshot = (peer_snapshot){taken.at, taken.bytes};
         a->message.resource = &snapshot;
