@@ -34,14 +34,10 @@ struct site {
     store_lock kept;
     seat *seats;
     uint32_t waiters;
-<<<<<<< HEAD
-    uint64_t epoch;      /* that was counted */
-    uint64_t last_token; /* largest that is known here */
-    bool handed_over;    /* see drain.c */
-=======
+    uint64_t epoch;                       /* that was counted */
     uint64_t last_token;                  /* largest that is known here */
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
->>>>>>> node-faults
+    bool handed_over;                     /* see drain.c */
     uint64_t hash;
     size_t name_bytes;
     char name[];
