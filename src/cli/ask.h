@@ -25,8 +25,8 @@ typedef struct ask {
 } ask;
 
 /*
- * All of these say what went wrong on standard error. EXIT_DONE, or the code to exit with. Of a list
- * of addresses, with commas in between, the first that can be reached is asked.
+ * All of these say what went wrong on standard error. EXIT_DONE, or the code to exit with. Of a
+ * list of addresses, with commas in between, the first that can be reached is asked.
  */
 int ask_open(ask *a, const char *command, const char *address, const char *password_file);
 /* Sends a command of `count` words, and reads the first item of the reply, which is no error. */
