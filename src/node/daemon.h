@@ -7,9 +7,7 @@
 
 struct server;
 
-/*
- * As the command line says it; and, once it is open, the node. All zero at first but for settings.
- */
+/* As the command line says it; and, once it is open, the node. All zero at first but settings. */
 typedef struct node_daemon {
     peers peers;
     const char *data; /* directory */

@@ -143,8 +143,8 @@ static void change(cluster_node *n, site *p)
 }
 
 /*
- * The lock as a whole, for those who have not just been sent it: they ask again and again until they
- * have it, and to answer each time would keep all from anything else. False: for nobody.
+ * The lock as a whole, for those who have not just been sent it: they ask again and again until
+ * they have it, and to answer each time would keep all from anything else. False: for nobody.
  */
 static bool take_whole(cluster_node *n, site *p, wme_action *a, store_snapshot *taken)
 {
@@ -181,6 +181,7 @@ static void send_message(cluster_node *n, site *p, wme_action *a)
         else
             n->counts.dropped++;
     }
+    a->message.resource = NULL;
     free(taken.at);
 }
 

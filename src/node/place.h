@@ -1,6 +1,4 @@
-/*
- * Locks as a node has them, and the seats of its sessions there; shared by the files of this room.
- */
+/* Locks as a node has them, and the seats of its sessions; shared by the files of this room. */
 #ifndef BATON_NODE_PLACE_H
 #define BATON_NODE_PLACE_H
 

@@ -1,7 +1,7 @@
 /*
- * Sessions in a cluster: each has a seat in every lock that it holds, waits for, or has failed to
- * get. A TRY that needs the token from elsewhere waits for a moment; if that is not enough it
- * fails, and its seat stays in the queue, so that the session can be told when the lock is free.
+ * Sessions in a cluster: each has a seat in every lock that it holds, waits for, or failed to get.
+ * A TRY that needs the token from elsewhere waits for a moment; if that is not enough it fails, and
+ * its seat stays in the queue, so that the session can be told when the lock is free.
  */
 #include "place.h"
 
