@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Calls `take` for each setting, until it is not EXIT_DONE; says on standard error in which line that
- * was. Keys and values are in *text, which is to be freed when they are used no more. EXIT_DONE, or
+ * Calls `take` for each setting, until it is not EXIT_DONE; says on standard error in which line
+ * that was. Keys and values are in *text, which is to be freed when they are used no more. EXIT_DONE, or
  * the code to exit with.
  */
 int config_read(const char *command, const char *file, char **text,

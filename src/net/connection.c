@@ -95,7 +95,7 @@ static void grace_over(uv_timer_t *timer)
 static void give_up_wait(connection *c)
 {
     session *s = &c->session;
-    if (s->waits)
+    if (s->waits && s->waits_for != NULL) /* not for a lock: nobody is to be told */
         registry_wait_over(s->of->locks, &s->roles, s->waits_for, s->waits_for_bytes,
                            uv_now(&c->in->uv));
 }

@@ -42,6 +42,7 @@ static void hear(session_roles *roles, wdme_message m, const char *name, size_t 
         resp_null(&me->out);
         break;
     case WDME_FAIL:
+        stop_waiting(me);
         resp_integer(&me->out, -(int64_t)m.generation);
         break;
     case WDME_EXIT_DONE:
@@ -133,7 +134,7 @@ static void tell(const order *o, resp_word name, wdme_message m)
     session *me = o->me;
     if (m.kind != WDME_EXIT && atomic_load_explicit(&me->of->closed, memory_order_relaxed)) {
         resp_error(&me->out, "CLOSED the server cannot write its file of tokens; see its log");
-        if (m.kind == WDME_LOCK)
+        if (m.kind != WDME_EXIT)
             stop_waiting(me);
         return;
     }
@@ -155,15 +156,18 @@ static void tell(const order *o, resp_word name, wdme_message m)
             resp_error(&me->out, "DRAINING this node is about to end; finish what you hold");
         break;
     }
-    if (m.kind == WDME_LOCK)
+    if (m.kind != WDME_EXIT)
         stop_waiting(me);
 }
 
 static void try(const order *o)
 {
     resp_word name;
-    if (order_name(o, &name) && take_refusals(o, 2))
-        tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++o->me->request});
+    if (!order_name(o, &name) || !take_refusals(o, 2))
+        return;
+    o->me->waits = true; /* in a cluster the answer may take a moment */
+    o->me->wait_until = 0;
+    tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++o->me->request});
 }
 
 static void lock(const order *o)

@@ -17,7 +17,7 @@ static bool find_heir(const cluster_node *n, const site *p, uint8_t *heir)
     return false;
 }
 
-/* True if there is nothing more to do for this lock. Each token goes once: its heir may end, too. */
+/* True if this lock needs nothing more. Each token goes once: its heir may be about to end, too. */
 static bool hand_over(cluster_node *n, site *p)
 {
     const wme_stub *s = &p->replica.stub;

@@ -160,6 +160,7 @@ static void send_message(cluster_node *n, site *p, wme_action *a)
         else
             n->counts.dropped++;
     }
+    a->message.resource = NULL;
     free(taken.at);
 }
 
