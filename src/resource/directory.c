@@ -86,11 +86,9 @@ static bool is_ours(const store *s, const node_file *f, char complaint[STORE_COM
                  "%s belongs to node '%s', not to '%s'; give each its own directory", s->path,
                  f->node, s->node);
     else if (strcmp(f->durability, durabilities[s->durability]) != 0)
-        snprintf(
-            complaint, STORE_COMPLAINT,
-            "%s was made for durability %s, not %s; begin with an empty directory as for a new "
-            "disk",
-            s->path, f->durability, durabilities[s->durability]);
+        snprintf(complaint, STORE_COMPLAINT,
+                 "%s was made for durability %s, not %s; that cannot be changed", s->path,
+                 f->durability, durabilities[s->durability]);
     else
         return true;
     return false;

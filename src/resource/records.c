@@ -86,8 +86,8 @@ bool store_damaged(store *s, const char *what)
     if (!s->broken)
         snprintf(
             s->why, sizeof s->why,
-            "%s/data.mdb is damaged: %s; bring back a copy, or begin with an empty directory as "
-            "for a new disk",
+            "%s/data.mdb is damaged: %s; do not begin with an empty directory, but see 'A node's "
+            "disk is lost' in docs/operations.md",
             s->path, what);
     s->broken = true;
     return false;
