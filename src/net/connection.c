@@ -206,7 +206,11 @@ static void flush(connection *c)
             resp_free(&c->sending);
             c->sending = rest;
             c->writes = true;
-            uv_write(&c->write, &c->socket.stream, &bytes, 1, written);
+            int error = uv_write(&c->write, &c->socket.stream, &bytes, 1, written);
+            if (error != 0) {
+                c->writes = false;
+                connection_close(c, uv_strerror(error));
+            }
             return;
         }
     }
@@ -220,6 +224,8 @@ static void time_over(uv_timer_t *timer)
 {
     connection *c = timer->data;
     c->timer_at = 0;
+    if (c->in->has_own_notices)
+        loop_deliver(c->in); /* a grant that is on its way renews the lease */
     session_time(&c->session, uv_now(&c->in->uv));
     connection_serve(c);
 }
@@ -264,7 +270,7 @@ static void start_reading(connection *c);
 void connection_serve(connection *c)
 {
     session *s = &c->session;
-    if (c->in->stopping)
+    if (c->in->stopping || c->closing)
         return;
     if (c->pending_bytes > 0 && !s->waits) {
         size_t used = session_feed(s, c->pending, c->pending_bytes, uv_now(&c->in->uv));
@@ -301,6 +307,10 @@ static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
     size_t used = 0;
     if (c->pending_bytes == 0 && !s->waits)
         used = session_feed(s, chunk->base, bytes, uv_now(&c->in->uv));
+    if (s->ends)
+        used = bytes; /* nobody will read it */
+    if (s->waits && s->lease_until != 0)
+        s->lease_until = uv_now(&c->in->uv) + s->lease; /* whatever it says, it lives */
     if (used < bytes && !keep_pending(c, chunk->base + used, bytes - used)) {
         connection_close(c, "out of memory");
         return;

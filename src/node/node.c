@@ -94,6 +94,10 @@ void node_receive(cluster_node *n, uint8_t from, const peer_said *said, uint64_t
     if (said->verb != PEER_MESSAGE)
         return;
     n->counts.received++;
+    if (said->words.bytes > STORE_MOST_NAME) {
+        n->wme.refused[WME_MALFORMED]++;
+        return;
+    }
     wme_message m = said->message;
     site *p = place_get(n, said->words.at, said->words.bytes);
     if (p == NULL || !check_snapshot(n, &m, &said->snapshot))
@@ -166,8 +170,33 @@ bool node_turn_ends(cluster_node *n)
 
 /* ---- for those who look ---- */
 
+/* Whoever looks at a lock that nobody has used must not make it one that costs something. */
+static bool is_known(cluster_node *n, byte_string name)
+{
+    store_lock kept;
+    replica_durable durable;
+    if (place_find(n, (const char *)name.at, name.bytes) != NULL)
+        return true;
+    store_found found = store_load(n->store, name, &kept, &durable);
+    if (found == STORE_FOUND)
+        replica_durable_end(&durable);
+    return found == STORE_FOUND;
+}
+
+static void nothing_there(resp_out *out)
+{
+    resp_array(out, 4);
+    resp_null(out);
+    for (int i = 0; i < 3; i++)
+        resp_integer(out, 0);
+}
+
 bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out)
 {
+    if (!is_known(n, name)) {
+        nothing_there(out);
+        return true;
+    }
     site *p = place_get(n, (const char *)name.at, name.bytes);
     resp_out value = {0};
     if (p == NULL || !store_read(n->store, &p->kept, key, &value)) {

@@ -273,9 +273,11 @@ static registry_verdict ask(cluster_node *n, session_roles *me, site *p, wdme_me
     return REGISTRY_DONE;
 }
 
-static void exit_section(cluster_node *n, session_roles *me, site *p, uint64_t token)
+static void exit_section(cluster_node *n, session_roles *me, const char *name, size_t bytes,
+                         uint64_t token)
 {
-    seat *s = find_seat(me, p);
+    const site *p = place_find(n, name, bytes);
+    seat *s = p != NULL ? find_seat(me, p) : NULL;
     wdme_message m = {.kind = WDME_EXIT_DONE, .generation = token};
     if (!is_inside(s) || s->user.token != token) {
         n->counts.stale++;
@@ -283,7 +285,7 @@ static void exit_section(cluster_node *n, session_roles *me, site *p, uint64_t t
     } else {
         leave(n, s);
     }
-    me->hear(me, m, p->name, p->name_bytes);
+    me->hear(me, m, name, bytes);
 }
 
 static cluster_node *node_of(registry *r)
@@ -298,17 +300,23 @@ static registry_verdict node_tell(registry *r, session_roles *me, const char *na
     n->now = now;
     if (n->drains && m.kind != WDME_EXIT)
         return REGISTRY_ENDS;
-    site *p = bytes <= STORE_MOST_NAME ? place_get(n, name, bytes) : NULL;
-    if (p == NULL)
-        return REGISTRY_NO_ROOM;
     n->speaker = me;
     registry_verdict verdict = REGISTRY_DONE;
-    if (m.kind == WDME_EXIT)
-        exit_section(n, me, p, m.generation);
-    else
-        verdict = ask(n, me, p, m);
+    if (m.kind == WDME_EXIT) {
+        exit_section(n, me, name, bytes, m.generation);
+    } else {
+        site *p = bytes <= STORE_MOST_NAME ? place_get(n, name, bytes) : NULL;
+        verdict = p != NULL ? ask(n, me, p, m) : REGISTRY_NO_ROOM;
+    }
     n->speaker = NULL;
     return verdict;
+}
+
+/* What others have accepted must still find room, so operations end a good while before it does. */
+static bool is_full(const cluster_node *n)
+{
+    store_usage used = store_used(n->store);
+    return used.bytes > used.most - used.most / 8;
 }
 
 const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
@@ -318,6 +326,8 @@ const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uin
     seat *s = p != NULL ? find_seat(me, p) : NULL;
     if (!is_inside(s) || s->user.token != token)
         return "STALE the section with this token is over, or was never yours";
+    if (is_full(n) && o->verb != OP_GET && o->verb != OP_DEL && o->verb != OP_SCAN)
+        return "FULL this node has little room left for data; see --max-bytes";
     wme_op *issued = op_encode(o);
     if (issued == NULL)
         return "OOM the node is out of memory";

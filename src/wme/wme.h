@@ -30,7 +30,7 @@ enum {
     WME_MOST_ACTIONS = 96,   /* of one step */
     WME_ENTRY_BITS = 40,     /* of a token; the epoch has the others */
 };
-#define WME_MOST_EPOCH ((1ULL << (64 - WME_ENTRY_BITS)) - 2)
+#define WME_MOST_EPOCH ((1ULL << (63 - WME_ENTRY_BITS)) - 2) /* a token is no negative number */
 
 /* ---- operations ---- */
 
