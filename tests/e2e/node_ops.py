@@ -12,7 +12,7 @@ import time
 
 sys.dont_write_bytecode = True
 from cluster_counter import final_count, run
-from cluster_world import Cluster
+from cluster_world import Cluster, Node, free_ports
 from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, refused, test, wait_for
 
 cluster = Cluster("--http", "0")
@@ -385,13 +385,16 @@ def _():
 
 @test("status: a long list has an end")
 def _():
-    client = Client(cluster.nodes[0])
+    alone = Node("z", f"z=127.0.0.1:{free_ports(1)[0]}").start()
+    wait_for(alone.ready)
+    client = Client(alone)
     for i in range(1005):
-        client("READ", f"many{i}", "k")
-    nodes = json.loads(status("--json")[1])
+        client("TRY", f"many{i}")
+    nodes = json.loads(status("--json", at=[alone.path])[1])
     assert nodes[0]["locks"] >= 1005 and len(nodes[0]["listed"]) == 1000
-    assert "more" in status("--locks")[1]
+    assert "more" in status("--locks", at=[alone.path])[1]
     client.close()
+    alone.kill()
 
 
 @test("all nodes end at the same time")
