@@ -234,7 +234,8 @@ int cmd_node(int argc, char **argv)
                   .most_connections = 10000,
                   .most_waiters = 10000,
                   .most_name = STORE_MOST_NAME,
-                  .most_word = 2 * OP_MOST_VALUE, /* so that who sends too much is told so */
+                  .most_word =
+                      (size_t)2 * OP_MOST_VALUE, /* so that who sends too much is told so */
                   .most_output = 1 << 20,
                   .level = LOG_INFO},
     };
