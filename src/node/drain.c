@@ -2,7 +2,7 @@
  * A node that is about to end: a token that it took with it would be missed by others until they
  * suspect the node, so it gives away those that nobody uses.
  */
-#include "place.h"
+#include "site.h"
 
 enum { MOST_AT_ONCE = 1 << 20 }; /* bytes for a peer; more go when these are sent */
 
@@ -31,7 +31,7 @@ static bool hand_over(cluster_node *n, site *p)
     if (n->to_peer[heir].bytes > MOST_AT_ONCE)
         return false;
     p->handed_over = replica_yield(&p->replica, &n->wme, heir, &n->out);
-    place_carry_out(n, p);
+    site_carry_out(n, p);
     return p->handed_over;
 }
 

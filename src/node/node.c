@@ -1,7 +1,7 @@
 /* A node: messages, time, and the end of a turn. */
 #include "node.h"
 #include "../wme/out.h"
-#include "place.h"
+#include "site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ void node_end(cluster_node *n)
     for (size_t b = 0; b < n->buckets; b++)
         for (site *p = n->bucket[b], *next; p != NULL; p = next) {
             next = p->next;
-            place_free(n, p);
+            site_free(n, p);
         }
     free(n->bucket);
     for (uint8_t i = 0; i < n->wme.nodes; i++)
@@ -55,13 +55,13 @@ static void for_all(cluster_node *n, void (*what)(cluster_node *n, site *p))
 static void hear_suspicion(cluster_node *n, site *p)
 {
     replica_suspicion(&p->replica, &n->wme, &n->out);
-    place_carry_out(n, p);
+    site_carry_out(n, p);
 }
 
 static void tick(cluster_node *n, site *p)
 {
     replica_tick(&p->replica, &n->wme, &n->out);
-    place_carry_out(n, p);
+    site_carry_out(n, p);
     seats_time(n, p);
 }
 
@@ -99,12 +99,12 @@ void node_receive(cluster_node *n, uint8_t from, const peer_said *said, uint64_t
         return;
     }
     wme_message m = said->message;
-    site *p = place_get(n, said->words.at, said->words.bytes);
+    site *p = site_get(n, said->words.at, said->words.bytes);
     if (p == NULL || !check_snapshot(n, &m, &said->snapshot))
         return;
     n->snapshot = &said->snapshot;
     replica_receive(&p->replica, &n->wme, from, &m, &n->out);
-    place_carry_out(n, p);
+    site_carry_out(n, p);
     n->snapshot = NULL;
 }
 
@@ -175,7 +175,7 @@ static bool is_known(cluster_node *n, byte_string name)
 {
     store_lock kept;
     replica_durable durable;
-    if (place_find(n, (const char *)name.at, name.bytes) != NULL)
+    if (site_find(n, (const char *)name.at, name.bytes) != NULL)
         return true;
     store_found found = store_load(n->store, name, &kept, &durable);
     if (found == STORE_FOUND)
@@ -197,7 +197,7 @@ bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out
         nothing_there(out);
         return true;
     }
-    site *p = place_get(n, (const char *)name.at, name.bytes);
+    site *p = site_get(n, (const char *)name.at, name.bytes);
     resp_out value = {0};
     if (p == NULL || !store_read(n->store, &p->kept, key, &value)) {
         resp_free(&value);

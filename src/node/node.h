@@ -60,7 +60,7 @@ typedef struct cluster_node {
     uint64_t chance;
     uint64_t now;
     site **bucket;
-    size_t buckets, places;
+    size_t buckets, sites;
     size_t next_sweep;                /* bucket */
     resp_out to_peer[WME_MOST_NODES]; /* what is said to each, until it is sent */
     bool reached[WME_MOST_NODES];     /* a connection to it stands */

@@ -1,5 +1,5 @@
 /* What a node shows of itself: to a session of its own thread all, to other threads figures. */
-#include "place.h"
+#include "site.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@ void node_show(cluster_node *n)
     node_figures f = {
         .counts = n->counts,
         .store = store_used(n->store),
-        .locks = n->places,
+        .locks = n->sites,
         .nodes = w->nodes,
         .suspected = (uint32_t)__builtin_popcount(w->suspected),
     };
@@ -111,7 +111,7 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
     print_ids(text, "nodes", all, (1U << all->nodes) - 1);
     print_ids(text, "reached", all, reached);
     print_ids(text, "suspected", all, n->wme.suspected);
-    print(text, "locks:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->places, c->held,
+    print(text, "locks:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites, c->held,
           c->waiting);
     print(text, "operations:%" PRIu64 "\r\nejected:%" PRIu64 "\r\nepochs:%" PRIu64 "\r\n",
           c->operations, c->ejected, c->epochs);

@@ -3,7 +3,7 @@
  * A TRY that needs the token from elsewhere waits for a moment; if that is not enough it fails, and
  * its seat stays in the queue, so that the session can be told when the lock is free.
  */
-#include "place.h"
+#include "site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,7 @@ static void leave(cluster_node *n, seat *s)
         stay_ends(n, s);
     replica_leave(&p->replica, &n->wme, &s->user, &n->out);
     drop_seat(s);
-    place_carry_out(n, p);
+    site_carry_out(n, p);
 }
 
 /* ---- what the replica says ---- */
@@ -219,7 +219,7 @@ static void try(cluster_node *n, seat *s)
     s->state = SEAT_TRIES;
     replica_try(&p->replica, &n->wme, &s->user, &n->out);
     session_roles *who = s->who;
-    place_carry_out(n, p);
+    site_carry_out(n, p);
     s = find_seat(who, p); /* it may have come and gone */
     if (s != NULL && s->state == SEAT_TRIES && taken_here)
         fail(n, s);
@@ -269,14 +269,14 @@ static registry_verdict ask(cluster_node *n, session_roles *me, site *p, wdme_me
     s->state = SEAT_LOCKS;
     wait_begins(n, p);
     replica_try(&p->replica, &n->wme, &s->user, &n->out);
-    place_carry_out(n, p);
+    site_carry_out(n, p);
     return REGISTRY_DONE;
 }
 
 static void exit_section(cluster_node *n, session_roles *me, const char *name, size_t bytes,
                          uint64_t token)
 {
-    const site *p = place_find(n, name, bytes);
+    const site *p = site_find(n, name, bytes);
     seat *s = p != NULL ? find_seat(me, p) : NULL;
     wdme_message m = {.kind = WDME_EXIT_DONE, .generation = token};
     if (!is_inside(s) || s->user.token != token) {
@@ -305,7 +305,7 @@ static registry_verdict node_tell(registry *r, session_roles *me, const char *na
     if (m.kind == WDME_EXIT) {
         exit_section(n, me, name, bytes, m.generation);
     } else {
-        site *p = bytes <= STORE_MOST_NAME ? place_get(n, name, bytes) : NULL;
+        site *p = bytes <= STORE_MOST_NAME ? site_get(n, name, bytes) : NULL;
         verdict = p != NULL ? ask(n, me, p, m) : REGISTRY_NO_ROOM;
     }
     n->speaker = NULL;
@@ -322,7 +322,7 @@ static bool is_full(const cluster_node *n)
 const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
                        const op *o)
 {
-    site *p = place_find(n, (const char *)name.at, name.bytes);
+    site *p = site_find(n, (const char *)name.at, name.bytes);
     seat *s = p != NULL ? find_seat(me, p) : NULL;
     if (!is_inside(s) || s->user.token != token)
         return "STALE the section with this token is over, or was never yours";
@@ -339,7 +339,7 @@ const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uin
         return why == WME_OVERSIZED ? "ERR the operation is too large"
                                     : "ERR this section has an operation under way";
     }
-    place_carry_out(n, p);
+    site_carry_out(n, p);
     return NULL;
 }
 
@@ -347,7 +347,7 @@ static void node_wait_over(registry *r, session_roles *me, const char *name, siz
                            uint64_t now)
 {
     cluster_node *n = node_of(r);
-    site *p = place_find(n, name, bytes);
+    site *p = site_find(n, name, bytes);
     seat *s = p != NULL ? find_seat(me, p) : NULL;
     n->now = now;
     if (s == NULL || s->state != SEAT_LOCKS)
@@ -402,7 +402,7 @@ static bool node_release(registry *r, const char *name, size_t bytes, uint64_t g
                          uint64_t now)
 {
     cluster_node *n = node_of(r);
-    site *p = place_find(n, name, bytes);
+    site *p = site_find(n, name, bytes);
     n->now = now;
     for (seat *s = p != NULL ? p->seats : NULL; s != NULL; s = s->next)
         if (is_inside(s) && s->user.token == generation) {
@@ -451,7 +451,7 @@ static registry_counts node_count(registry *r)
 
 static uint64_t node_locks(registry *r)
 {
-    return node_of(r)->places;
+    return node_of(r)->sites;
 }
 
 const registry_ways node_ways = {

@@ -1,6 +1,6 @@
 /* Locks as a node has them, and the seats of its sessions; shared by the files of this room. */
-#ifndef BATON_NODE_PLACE_H
-#define BATON_NODE_PLACE_H
+#ifndef BATON_NODE_SITE_H
+#define BATON_NODE_SITE_H
 
 #include "node.h"
 
@@ -42,12 +42,12 @@ struct site {
 };
 
 /* NULL if the store or the memory fails; else found, or loaded, or new. */
-site *place_get(cluster_node *n, const char *name, size_t bytes);
-site *place_find(const cluster_node *n, const char *name, size_t bytes);
-void place_free(cluster_node *n, site *p);
+site *site_get(cluster_node *n, const char *name, size_t bytes);
+site *site_find(const cluster_node *n, const char *name, size_t bytes);
+void site_free(cluster_node *n, site *p);
 
 /* Does what the last step at this lock wants done. */
-void place_carry_out(cluster_node *n, site *p);
+void site_carry_out(cluster_node *n, site *p);
 
 /* ---- seats.c ---- */
 void seat_told(cluster_node *n, seat *s, const wme_action *a);

@@ -1,5 +1,5 @@
 /* Locks of a node: found, loaded from the disk, and what their replicas want done. */
-#include "place.h"
+#include "site.h"
 #include "../wme/out.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@ static site *find(const cluster_node *n, uint64_t hash, const char *name, size_t
     return p;
 }
 
-site *place_find(const cluster_node *n, const char *name, size_t bytes)
+site *site_find(const cluster_node *n, const char *name, size_t bytes)
 {
     return find(n, hash_name(name, bytes), name, bytes);
 }
@@ -70,11 +70,11 @@ static bool begin(cluster_node *n, site *p)
         replica_unsaved(&durable, &n->wme, first_owner);
     replica_restart(&p->replica, &n->wme, &durable, p->kept.executed, n->chance, &n->out);
     replica_durable_end(&durable);
-    place_carry_out(n, p);
+    site_carry_out(n, p);
     return true;
 }
 
-site *place_get(cluster_node *n, const char *name, size_t bytes)
+site *site_get(cluster_node *n, const char *name, size_t bytes)
 {
     uint64_t hash = hash_name(name, bytes);
     site *p = find(n, hash, name, bytes);
@@ -86,23 +86,23 @@ site *place_get(cluster_node *n, const char *name, size_t bytes)
     p->hash = hash;
     p->name_bytes = bytes;
     memcpy(p->name, name, bytes);
-    if (n->places >= n->buckets)
+    if (n->sites >= n->buckets)
         grow(n);
     p->next = n->bucket[hash & (n->buckets - 1)];
     n->bucket[hash & (n->buckets - 1)] = p;
-    n->places++;
+    n->sites++;
     if (begin(n, p)) {
         replica_suspicion(&p->replica, &n->wme, &n->out);
-        place_carry_out(n, p);
+        site_carry_out(n, p);
         return p;
     }
     n->bucket[hash & (n->buckets - 1)] = p->next;
-    n->places--;
+    n->sites--;
     free(p);
     return NULL;
 }
 
-void place_free(cluster_node *n, site *p)
+void site_free(cluster_node *n, site *p)
 {
     while (p->seats != NULL) {
         seat *s = p->seats;
@@ -110,7 +110,7 @@ void place_free(cluster_node *n, site *p)
         free(s);
     }
     replica_end(&p->replica);
-    n->places--;
+    n->sites--;
     free(p);
 }
 
@@ -219,7 +219,7 @@ static void show(cluster_node *n, site *p, wme_action *a, const resp_out *result
  * What is told may lead to another step, of this lock too: so the list is taken away first. Who was
  * only to hear that the lock is free leaves afterwards, one after the other.
  */
-void place_carry_out(cluster_node *n, site *p)
+void site_carry_out(cluster_node *n, site *p)
 {
     wme_out done;
     resp_out results[WME_MOST_ACTIONS];
