@@ -45,7 +45,7 @@ typedef struct baton_client_options {
      * between, are nodes of one cluster.
      */
     const char *address;
-    const char *password; /* for AUTH; NULL: none */
+    const char *password; /* proved to the server, and never sent; NULL: none */
     uint32_t lease_ms;    /* renewed by the client itself while the process runs; 0: no lease */
     /* For connecting, to all addresses together, and for an answer to anything but a wait */
     uint32_t patience_ms; /* (5000) */
