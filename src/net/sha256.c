@@ -29,7 +29,7 @@ static void put_word(uint8_t *at, uint32_t x)
 static void take_block(sha256 *s)
 {
     uint32_t w[64], v[8];
-    for (int t = 0; t < 16; t++) {
+    for (size_t t = 0; t < 16; t++) {
         const uint8_t *at = s->block + 4 * t;
         w[t] = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
     }
@@ -80,7 +80,7 @@ void sha256_end(sha256 *s, uint8_t digest[SHA256_BYTES])
     put_word(length + 4, (uint32_t)bits);
     sha256_add(s, padding, 1 + (119 - s->bytes % SHA256_BLOCK) % SHA256_BLOCK);
     sha256_add(s, length, sizeof length);
-    for (int i = 0; i < 8; i++)
+    for (size_t i = 0; i < 8; i++)
         put_word(digest + 4 * i, s->state[i]);
 }
 

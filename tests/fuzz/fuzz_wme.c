@@ -209,9 +209,9 @@ static void carry_out(const wme_action *a)
     if (a->verb == WME_SEND)
         require(a->to != 0 && (a->to & ~others) == 0 && a->message.kind < WME_KINDS);
     if (a->verb == WME_RECALL || a->verb == WME_CRIT || a->verb == WME_REM ||
-        a->verb == WME_EJECTED)
+        a->verb == WME_EJECTED || a->verb == WME_KEPT)
         require(is_user(a->user));
-    if (a->verb == WME_CRIT) {
+    if (a->verb == WME_CRIT || a->verb == WME_KEPT) {
         require(a->token > w.token); /* the fencing number */
         w.token = a->token;
     }

@@ -137,6 +137,9 @@ static void carry_out(scene *w, scene_node *n, const wme_action *a)
         ((scene_user *)a->user)->token = a->token;
         tell(a->user, 'C');
         break;
+    case WME_KEPT:
+        ((scene_user *)a->user)->token = a->token;
+        break;
     case WME_REM:
         tell(a->user, 'R');
         break;
@@ -312,6 +315,15 @@ wme_refusal scene_try(scene *w, uint8_t node, uint8_t user)
     return r;
 }
 
+wme_refusal scene_resume(scene *w, uint8_t node, uint8_t user, uint64_t token)
+{
+    scene_node *n = &w->node[node];
+    wme_user *who = &scene_user_at(w, node, user)->wme;
+    wme_refusal r = replica_resume(&n->replica, &n->wme, who, token, &w->out);
+    finish(w, node);
+    return r;
+}
+
 wme_refusal scene_issue(scene *w, uint8_t node, uint8_t user)
 {
     scene_node *n = &w->node[node];
@@ -344,6 +356,16 @@ void scene_leave(scene *w, uint8_t node, uint8_t user)
     scene_node *n = &w->node[node];
     scene_user *u = scene_user_at(w, node, user);
     replica_leave(&n->replica, &n->wme, &u->wme, &w->out);
+    memset(u, 0xee, sizeof *u); /* as if freed */
+    finish(w, node);
+    memset(u, 0, sizeof *u);
+}
+
+void scene_revoke(scene *w, uint8_t node, uint8_t user)
+{
+    scene_node *n = &w->node[node];
+    scene_user *u = scene_user_at(w, node, user);
+    replica_revoke(&n->replica, &n->wme, &u->wme, &w->out);
     memset(u, 0xee, sizeof *u); /* as if freed */
     finish(w, node);
     memset(u, 0, sizeof *u);
