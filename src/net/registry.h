@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-enum { SHARDS = 16 };
+enum { SHARDS = 16, SESSION_ID_BYTES = 65 };
 
 /* The registers of one server (registry_new), or of a cluster (src/node). */
 typedef struct registry {
@@ -39,6 +39,13 @@ typedef struct notice {
 typedef struct session_roles {
     uint32_t first[SHARDS]; /* roles in each shard, as a list; see registry.c */
     struct seat *seats;     /* in a cluster; see src/node */
+    char from[64];          /* where the client is, in words; set before the first command */
+    /*
+     * In a cluster: whose it is, over whatever connection, "" if it has not said so; and until when
+     * that keeps what it holds after its connection is gone, 0 while it is there.
+     */
+    char session[SESSION_ID_BYTES];
+    uint64_t lingers_until;
     /* NULL: nobody is there to be told anything. */
     void (*hear)(struct session_roles *me, wdme_message m, const char *name, size_t name_bytes);
     void (*post)(struct session_roles *me, notice *n); /* to its loop, from any thread */

@@ -36,6 +36,7 @@ void node_end(cluster_node *n)
             site_free(n, p);
         }
     free(n->bucket);
+    ghosts_free(n);
     for (uint8_t i = 0; i < n->wme.nodes; i++)
         resp_free(&n->to_peer[i]);
     for (uint32_t i = 0; i < WME_MOST_ACTIONS; i++)
@@ -156,6 +157,7 @@ void node_tick(cluster_node *n, uint64_t now)
         if (n->reached[i])
             peer_say_heartbeat(&n->to_peer[i]);
     n->counts.longest_queue = 0;
+    ghosts_time(n);
     for_all(n, tick_if_busy);
     sweep(n);
 }

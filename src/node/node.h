@@ -26,7 +26,8 @@ enum {
     NODE_BEAT = 100,
     NODE_FIRST_TIMEOUT = 400,
     NODE_MOST_TIMEOUT = 4000,
-    NODE_TRY_PATIENCE = 150, /* a TRY that must fetch the token fails after so long */
+    NODE_MOST_GHOSTS = 10000, /* sessions that hold something without a connection */
+    NODE_TRY_PATIENCE = 150,  /* a TRY that must fetch the token fails after so long */
     NODE_MOST_PEER_OUTPUT = PEER_MOST_BYTES + (8 << 20), /* the largest message, and others */
 };
 
@@ -70,6 +71,8 @@ typedef struct cluster_node {
     bool dismisses;
     wme_out out;
     resp_out results[WME_MOST_ACTIONS];
+    struct ghost *ghosts; /* sessions without a connection: linger.c */
+    uint32_t ghost_count;
     node_counts counts;
     pthread_mutex_t shows; /* for: */
     node_figures shown;
@@ -96,6 +99,12 @@ bool node_turn_ends(cluster_node *n);
 /* NULL if the operation is under way: its outcome comes by a notice. Else an error reply. */
 const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
                        const op *o);
+/*
+ * The session goes on with a section that it had over another connection, here or elsewhere. NULL:
+ * it has heard the answer, or will. Else an error reply.
+ */
+const char *node_resume(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
+                        uint64_t now);
 /* Value, epoch, sn and number of operations, as this node has them. */
 bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out);
 

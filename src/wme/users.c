@@ -212,7 +212,8 @@ wme_refusal wme_resume(wme_stub *stub, wme_node *node, wme_user *user, uint64_t 
     if (user->place != WME_OUT)
         return refuse(node, WME_TWICE);
     step s = {stub, node, out};
-    if (epoch_of(token) == 0 || count_resuming(stub) == WME_MOST_RESUMING) {
+    if (epoch_of(token) == 0 || stub->inside != NULL ||
+        count_resuming(stub) == WME_MOST_RESUMING) {
         wme_tell(s, WME_EJECTED, user);
         return WME_FINE;
     }
