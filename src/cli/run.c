@@ -66,7 +66,7 @@ static const uint64_t GRACE_WITHOUT_LEASE = 5000;
  * A cluster takes a lock from a node that died after about 0.4 s. A lease as short as that would
  * end commands for every hiccup; but a command whose connection broke should be dead before.
  */
-static const uint64_t CLUSTER_LEASE = 1000, CLUSTER_GRACE = 100;
+static const uint64_t CLUSTER_LEASE = 3000, CLUSTER_GRACE = 100;
 static const int64_t REMARK_AFTER = 2000;
 enum { ATTEMPTS = 5, GUARD_PAUSE = 10 };
 

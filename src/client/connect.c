@@ -1,4 +1,4 @@
-/* Connecting: addresses, sockets, and what is said first (AUTH, HELLO, RENEW). */
+/* Connecting: addresses, sockets, and what is said first (AUTH, HELLO, SESSION, RENEW). */
 #include "../net/proof.h"
 #include "room.h"
 
@@ -187,7 +187,7 @@ static int set_lease(const baton_client *c, line *k, uint64_t until)
     if (result != BATON_OK)
         return result;
     k->sure_until = sent_at + lease_counted(c);
-    k->renew_at = sent_at + c->lease / 3;
+    k->renew_at = sent_at + lease_pause(c, k);
     return reply.value.kind == REPLY_INTEGER ? BATON_OK : BATON_REFUSED;
 }
 
@@ -214,6 +214,16 @@ static int prove_password(const baton_client *c, line *k, uint64_t until)
     return result != BATON_OK || reply.value.kind != REPLY_ERROR ? result : BATON_REFUSED;
 }
 
+/* A node that does not know sessions, or that one, lets us go on without. */
+static int say_session(const baton_client *c, line *k, uint64_t until)
+{
+    resp_reply reply;
+    say(&k->out, 2, (const char *const[]){"SESSION", c->session});
+    int result = exchange(k, until, &reply);
+    k->named = result == BATON_OK && reply.value.kind != REPLY_ERROR;
+    return result;
+}
+
 static int introduce(const baton_client *c, line *k, uint64_t until)
 {
     resp_reply reply;
@@ -228,6 +238,10 @@ static int introduce(const baton_client *c, line *k, uint64_t until)
     if (reply.value.kind != REPLY_MAP || !says(&reply, "SERVER", "BATON") || k->in_bytes > 0)
         return BATON_REFUSED;
     k->is_cluster = says(&reply, "MODE", "CLUSTER");
+    if (k->is_cluster && c->session[0] != '\0')
+        result = say_session(c, k, until);
+    if (result != BATON_OK)
+        return result;
     return c->lease == 0 ? BATON_OK : set_lease(c, k, until);
 }
 
@@ -264,7 +278,7 @@ bool line_make_room(line *k)
     return true;
 }
 
-static line *open_one(const baton_client *c, uint32_t server, uint64_t patience, int *result)
+line *line_open_at(const baton_client *c, uint32_t server, uint64_t patience, int *result)
 {
     line *k = calloc(1, sizeof *k);
     if (k == NULL) {
@@ -292,7 +306,7 @@ line *line_open(const baton_client *c, uint32_t first, int *result)
     line *k = NULL;
     *result = BATON_UNREACHABLE;
     for (uint32_t i = 0; i < c->servers && k == NULL && *result == BATON_UNREACHABLE; i++)
-        k = open_one(c, (first + i) % c->servers, c->patience / c->servers, result);
+        k = line_open_at(c, (first + i) % c->servers, c->patience / c->servers, result);
     return k;
 }
 

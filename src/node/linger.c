@@ -137,6 +137,8 @@ const char *node_resume(cluster_node *n, session_roles *me, byte_string name, ui
         return "TWICE this session holds the lock already";
     if (seat_find(me, p) != NULL)
         return "TWICE this connection holds the lock, or waits for it, already";
+    if (s != NULL && p->replica.stub.suspended)
+        return "SUSPENDED this node sees no majority; go to another";
     n->speaker = me;
     const char *trouble = NULL;
     if (s != NULL)
