@@ -45,14 +45,14 @@ static bool better(const wme_node *node, const wme_record *a, const wme_record *
 
 /*
  * Who takes the place of a suspected owner is nobody's concern; but if somebody waits to resume, it
- * can only as the first.
+ * can only as the first, and only in the next epoch. So one who suspects the owner is enough.
  */
 static void choose_owner(step s)
 {
-    wme_record *best = &s.stub->best;
-    uint16_t those = s.stub->resuming & (uint16_t)~s.node->suspected;
-    if (those != 0 && (s.stub->replaced || wme_suspects(s.node, best->owner)))
-        best->owner = (uint8_t)__builtin_ctz(those);
+    wme_stub *stub = s.stub;
+    uint16_t those = stub->resuming & (uint16_t)~s.node->suspected;
+    if (those != 0 && stub->replaced && !stub->owner_speaks)
+        stub->best.owner = (uint8_t)__builtin_ctz(those);
 }
 
 void wme_gather(step s, uint8_t from, const wme_message *newep)
@@ -60,11 +60,11 @@ void wme_gather(step s, uint8_t from, const wme_message *newep)
     wme_stub *stub = s.stub;
     if (stub->proposed || !stub->blocked)
         return;
-    if (stub->gathered == 0 || better(s.node, &newep->record, &stub->best)) {
+    if (stub->gathered == 0 || better(s.node, &newep->record, &stub->best))
         wme_record_set(&stub->best, &newep->record);
-        stub->replaced = newep->replaces;
-    }
     stub->gathered |= wme_bit(from);
+    stub->replaced |= newep->replaces;
+    stub->owner_speaks |= newep->record.owner == from && !newep->replaces;
     if (newep->resumes)
         stub->resuming |= wme_bit(from);
     if (!wme_in_majority(s.node, stub->gathered))
@@ -132,6 +132,7 @@ void wme_settle(step s)
     wme_stub *stub = s.stub;
     stub->blocked = stub->proposed = false;
     stub->gathered = stub->early_acks = stub->resuming = 0;
+    stub->replaced = stub->owner_speaks = false;
     stub->overtaking = 0;
     wme_record_set(&stub->best, &(wme_record){0});
     if (stub->now.owner == s.node->me)

@@ -87,6 +87,15 @@ static bool may_resume(const wme_record *now, const wme_user *user)
     return now->epoch == epoch_of(user->resumes) + 1 && now->entry == 0;
 }
 
+/* Others may have been inside since, or its node has let it go: as far as is known already. */
+static bool is_over(const wme_record *now, uint64_t token)
+{
+    uint64_t epoch = epoch_of(token);
+    if (now->epoch == epoch) /* entries are counted here once the token has been passed on */
+        return now->entry >= (token & MOST_ENTRY);
+    return now->epoch > epoch + 1 || (now->epoch == epoch + 1 && now->entry > 0);
+}
+
 /* Who may not resume when it is its turn will never be let in: the next one's turn comes. */
 static void eject_late(step s)
 {
@@ -212,7 +221,7 @@ wme_refusal wme_resume(wme_stub *stub, wme_node *node, wme_user *user, uint64_t 
     if (user->place != WME_OUT)
         return refuse(node, WME_TWICE);
     step s = {stub, node, out};
-    if (epoch_of(token) == 0 || stub->inside != NULL ||
+    if (epoch_of(token) == 0 || stub->inside != NULL || is_over(&stub->now, token) ||
         count_resuming(stub) == WME_MOST_RESUMING) {
         wme_tell(s, WME_EJECTED, user);
         return WME_FINE;

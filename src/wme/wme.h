@@ -240,8 +240,9 @@ typedef struct wme_stub {
     uint16_t early_acks; /* for slot now.sn + 1 */
     uint16_t gathered;   /* nodes whose NEWEP for this epoch was counted */
     wme_record best;     /* of these */
-    bool replaced;       /* the owner of `best` is in a suspected one's place */
-    uint16_t resuming;   /* of those gathered: where a user waits to resume */
+    bool replaced;       /* one of these suspects the owner, */
+    bool owner_speaks;   /* which is among them */
+    uint16_t resuming;   /* of these: where a user waits to resume */
 
     wme_op *log[WME_MOST_LOG]; /* operation k at k % WME_MOST_LOG, for log_from <= k <= now.ops */
     uint64_t log_from;

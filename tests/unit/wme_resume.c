@@ -84,6 +84,23 @@ static void test_chosen_by_another(void **state)
     scene_close(w);
 }
 
+/* And is enough, though who proposes does not suspect the owner: one epoch must do. */
+static void test_one_suspects(void **state)
+{
+    scene *w = scene_open(3, false);
+    (void)state;
+    uint64_t token = enter_and_crash(w);
+    scene_resume(w, 2, 0, token);
+    scene_settle(w);
+    scene_suspect(w, 2, 0);
+    scene_deliver(w, WME_NEWEP, 2, 1);
+    scene_drop(w, WME_NEWEP, 1, 2); /* only 1 hears a majority */
+    scene_settle(w);
+    assert_int_equal(scene_stub(w, 1)->now.epoch, 2);
+    assert_string_equal(scene_told(w, 2, 0), "C");
+    scene_close(w);
+}
+
 /* Whoever lives keeps the token: it is not given away for somebody who wants to resume. */
 static void test_owner_lives(void **state)
 {
@@ -167,6 +184,24 @@ static void test_two_epochs(void **state)
     scene_resume(w, 1, 0, token);
     scene_settle(w);
     assert_string_equal(scene_told(w, 1, 0), "E");
+    scene_close(w);
+}
+
+/* The same, and it comes later still: whoever is inside now, it is told at once. */
+static void test_long_gone(void **state)
+{
+    scene *w = scene_open(3, false);
+    (void)state;
+    scene_try(w, 0, 0);
+    uint64_t token = scene_user_at(w, 0, 0)->token;
+    scene_leave(w, 0, 0);
+    scene_try(w, 1, 1);
+    scene_settle(w);
+    assert_string_equal(scene_told(w, 1, 1), "C");
+    for (uint8_t at = 0; at < 3; at++) {
+        scene_resume(w, at, 0, token);
+        assert_string_equal(scene_told(w, at, 0), "E");
+    }
     scene_close(w);
 }
 
@@ -309,14 +344,12 @@ static void test_suspended(void **state)
 {
     scene *w = scene_open(3, false);
     (void)state;
-    scene_try(w, 0, 0);
-    scene_exit(w, 0, 0);
     scene_suspect(w, 0, 1);
     scene_suspect(w, 0, 2);
-    scene_resume(w, 0, 1, scene_user_at(w, 0, 0)->token);
-    assert_string_equal(scene_told(w, 0, 1), "");
+    scene_resume(w, 0, 0, 2ULL << WME_ENTRY_BITS | 1); /* of an epoch that it has missed */
+    assert_string_equal(scene_told(w, 0, 0), "");
     scene_trust(w, 0, 1);
-    assert_string_equal(scene_told(w, 0, 1), "E");
+    assert_string_equal(scene_told(w, 0, 0), "E");
     scene_close(w);
 }
 
@@ -339,11 +372,13 @@ void wme_resume_tests(suite *s)
         suite_add(s, test_before_others, &sizes[i], "resume, %u nodes: before others", sizes[i]);
     }
     suite_add(s, test_chosen_by_another, NULL, "resume: chosen by who suspects");
+    suite_add(s, test_one_suspects, NULL, "resume: chosen by who does not suspect");
     suite_add(s, test_owner_lives, NULL, "resume: not while the owner lives");
     suite_add(s, test_dead_again, NULL, "resume: where it first came is dead, too");
     suite_add(s, test_late, NULL, "resume: not after another was inside");
     suite_add(s, test_two_epochs, NULL, "resume: not two epochs later");
     suite_add(s, test_let_go, NULL, "resume: not if it was let go");
+    suite_add(s, test_long_gone, NULL, "resume: what is long over, at once");
     suite_add(s, test_revoked, NULL, "resume: not if it was taken away");
     suite_add(s, test_once, NULL, "resume: once");
     suite_add(s, test_many, NULL, "resume: many come, and none may");
