@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 from cluster_world import Cluster
 from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, processes, refused, test, wait_for
