@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-enum { SHARDS = 16, SESSION_ID_BYTES = 65 };
+enum { SHARDS = 16 };
 
 /* The registers of one server (registry_new), or of a cluster (src/node). */
 typedef struct registry {
@@ -41,10 +41,10 @@ typedef struct session_roles {
     struct seat *seats;     /* in a cluster; see src/node */
     char from[64];          /* where the client is, in words; set before the first command */
     /*
-     * In a cluster: whose it is, over whatever connection, "" if it has not said so; and until when
-     * that keeps what it holds after its connection is gone, 0 while it is there.
+     * In a cluster: whose it is, over whatever connection, NULL if it has not said so, freed with
+     * it; and until when that keeps what it holds after its connection is gone.
      */
-    char session[SESSION_ID_BYTES];
+    char *session;
     uint64_t lingers_until;
     /* NULL: nobody is there to be told anything. */
     void (*hear)(struct session_roles *me, wdme_message m, const char *name, size_t name_bytes);

@@ -306,7 +306,8 @@ static void ping(const order *o)
 static void quit(const order *o)
 {
     resp_ok(&o->me->out);
-    o->me->roles.session[0] = '\0'; /* it will not come back */
+    free(o->me->roles.session); /* it will not come back */
+    o->me->roles.session = NULL;
     o->me->ends = true;
 }
 
@@ -441,8 +442,7 @@ void session_start(session *me, service *of, traffic *counted,
 
 uint64_t session_end(session *me, uint64_t now)
 {
-    if (me->roles.session[0] != '\0')
-        me->roles.lingers_until = me->lease_until;
+    me->roles.lingers_until = me->roles.session != NULL ? me->lease_until : 0;
     uint32_t held = registry_leave(me->of->locks, &me->roles, now);
     session_stop_waiting(me);
     return held > 0 ? me->lease : 0;
@@ -451,5 +451,6 @@ uint64_t session_end(session *me, uint64_t now)
 void session_free(session *me)
 {
     session_stop_waiting(me);
+    free(me->roles.session);
     resp_free(&me->out);
 }

@@ -1,6 +1,7 @@
 /* What a node understands besides the commands of the lock service. */
 #include "daemon.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static byte_string bytes_of(resp_word w)
@@ -43,19 +44,23 @@ static void read_key(const order *o)
 /* SESSION id: what this connection holds outlives it, until its lease is over. */
 static void name_session(const order *o)
 {
+    enum { MOST = 64 };
     session_roles *me = &o->me->roles;
     resp_word id = o->command->word[1];
-    bool good = id.bytes >= 1 && id.bytes < sizeof me->session;
+    bool good = id.bytes >= 1 && id.bytes <= MOST;
     for (size_t i = 0; i < id.bytes && good; i++)
         good = id.at[i] > ' ' && id.at[i] <= '~';
     if (!good) {
-        resp_error(&o->me->out, "ERR the id of a session is 1 to %zu printable bytes, no space",
-                   sizeof me->session - 1);
+        resp_error(&o->me->out, "ERR the id of a session is 1 to %d printable bytes, no space",
+                   MOST);
         return;
     }
-    memcpy(me->session, id.at, id.bytes);
-    me->session[id.bytes] = '\0';
-    resp_ok(&o->me->out);
+    free(me->session);
+    me->session = strndup(id.at, id.bytes);
+    if (me->session != NULL)
+        resp_ok(&o->me->out);
+    else
+        resp_error(&o->me->out, "OOM the node is out of memory");
 }
 
 /* RESUME name token [ms]: goes on with a section that was begun over another connection. */

@@ -43,7 +43,8 @@ void seats_linger(cluster_node *n, session_roles *who)
     if (g == NULL)
         abort(); /* as seat_post does */
     memcpy(g->roles.from, who->from, sizeof g->roles.from);
-    memcpy(g->roles.session, who->session, sizeof g->roles.session);
+    g->roles.session = who->session;
+    who->session = NULL;
     g->roles.lingers_until = who->lingers_until;
     while (who->seats != NULL)
         hand_to(who->seats, &g->roles);
@@ -66,6 +67,7 @@ void ghosts_time(cluster_node *n)
         }
         *link = g->next;
         n->ghost_count--;
+        free(g->roles.session);
         free(g);
     }
 }
@@ -75,6 +77,7 @@ void ghosts_free(cluster_node *n)
     while (n->ghosts != NULL) {
         ghost *g = n->ghosts;
         n->ghosts = g->next;
+        free(g->roles.session);
         free(g);
     }
 }
@@ -104,7 +107,8 @@ static void take_over(cluster_node *n, seat *s, session_roles *me)
 static seat *find_section(const site *p, const session_roles *me, uint64_t token)
 {
     seat *s = p->seats;
-    while (s != NULL && (!seat_has(s, token) || strcmp(s->who->session, me->session) != 0))
+    while (s != NULL && (!seat_has(s, token) || s->who->session == NULL ||
+                         strcmp(s->who->session, me->session) != 0))
         s = s->next;
     return s;
 }
@@ -127,7 +131,7 @@ const char *node_resume(cluster_node *n, session_roles *me, byte_string name, ui
                         uint64_t now)
 {
     n->now = now;
-    if (me->session[0] == '\0')
+    if (me->session == NULL)
         return "ERR say who you are first, with SESSION";
     site *p = name.bytes <= STORE_MOST_NAME ? site_get(n, (const char *)name.at, name.bytes) : NULL;
     if (p == NULL)

@@ -430,7 +430,7 @@ static bool node_release(registry *r, const char *name, size_t bytes, uint64_t g
     n->now = now;
     for (seat *s = p != NULL ? p->seats : NULL; s != NULL; s = s->next)
         if (seat_has(s, generation)) {
-            if (s->who->session[0] != '\0') /* it may come to another node, and not know of this */
+            if (s->who->session != NULL) /* it may come to another node, and not know of this */
                 replica_revoke(&p->replica, &n->wme, &s->user, &n->out);
             take_away(n, s);
             return true;

@@ -91,8 +91,8 @@ static bool may_resume(const wme_record *now, const wme_user *user)
 static bool is_over(const wme_record *now, uint64_t token)
 {
     uint64_t epoch = epoch_of(token);
-    if (now->epoch == epoch) /* entries are counted here once the token has been passed on */
-        return now->entry >= (token & MOST_ENTRY);
+    if (now->epoch == epoch)
+        return now->entry > (token & MOST_ENTRY);
     return now->epoch > epoch + 1 || (now->epoch == epoch + 1 && now->entry > 0);
 }
 

@@ -49,8 +49,21 @@ def refused_with(client, code):
         assert str(failure).startswith(code + " "), failure
 
 
+def row_of(node, name):
+    """Name, epoch, sn, owner, state, ...; of a lock that the node does not know yet, nothing."""
+    return ([row for row, _ in Client(node)("STATUS")[1:] if row[0] == name.encode()] or [None])[0]
+
+
 def state_of(node, name):
-    return [row[4] for row, _ in Client(node)("STATUS")[1:] if row[0] == name.encode()][0]
+    return row_of(node, name)[4]
+
+
+def agreed_epoch(name):
+    """The epoch that all are in; 0 if they are not, or on their way to another."""
+    rows = [row_of(node, name) for node in cluster.nodes]
+    if None in rows or len({row[1] for row in rows}) > 1 or b"epoch-change" in [row[4] for row in rows]:
+        return 0
+    return rows[0][1]
 
 
 def is_free(node, name):
@@ -209,8 +222,12 @@ def _():
     two = Client(B)
     two.send("LOCK", "dies", 20000)
     one.close()
-    assert two.reply() > token
-    refused(Session(A, "dies"), "EJECTED", "RESUME", "dies", token)
+    later = two.reply()
+    assert later > token
+    one = Session(A, "dies")
+    one.send("RESUME", "dies", token)
+    two("EXIT", "dies", later)
+    refused_with(one, "EJECTED")
 
 
 @test("the node dies: the session goes on at another, before those who wait there")
@@ -325,24 +342,43 @@ def waits(node, count):
     return b"waiting:%d\r\n" % count in Client(node)("STATUS")[0]
 
 
-for harm in ("SIGKILL", "SIGSTOP"):
-    @test(f"run: {harm} of the node that it holds the lock at; the command goes on, another waits until it has ended")
-    def _(how=harm):
-        first = run(f"run-{how}", how, (A, B, C))
-        wait_for(lambda: is_inside(how))
-        second = run(f"run-{how}", how + "-2", (B, C, A))
-        wait_for(lambda: waits(B, 1))
-        A.process.send_signal(getattr(signal, how))
-        wait_for(lambda: any(row[0] == f"run-{how}".encode() and row[6] == 1
-                             for n in (B, C) for row, _ in Client(n)("STATUS")[1:]) or first.poll() is not None)
-        assert lines() == [["in", how]], lines()
-        go(how)
-        assert first.wait(PATIENCE) == 0
-        go(how + "-2")
-        assert second.wait(PATIENCE) == 0
-        one_by_one([how, how + "-2"])
-        A.kill()
-        revive(A)
+def is_held_at(nodes, lock):
+    return any((row_of(n, lock) or [0] * 8)[6] == 1 for n in nodes)
+
+
+@test("run: the node that it holds the lock at is killed; the command goes on, and who waits waits until it has ended")
+def _():
+    first = run("dead", "dead", (A, B, C))
+    wait_for(lambda: is_inside("dead"))
+    second = run("dead", "dead-2", (B, C, A))
+    wait_for(lambda: waits(B, 1))
+    A.kill()
+    wait_for(lambda: is_held_at((B, C), "dead"))
+    go("dead")
+    assert first.wait(PATIENCE) == 0
+    go("dead-2")
+    assert second.wait(PATIENCE) == 0
+    one_by_one(["dead", "dead-2"])
+    revive(A)
+
+
+@test("run: the node hangs; the command goes on at another, or is ended before another runs")
+def _():
+    first = run("hangs", "hangs", (A, B, C), lease=9)
+    wait_for(lambda: is_inside("hangs"))
+    A.process.send_signal(signal.SIGSTOP)
+    try:
+        wait_for(lambda: is_held_at((B, C), "hangs") or first.poll() is not None)
+        second = run("hangs", "hangs-2", (B, C))
+        go("hangs-2")
+        go("hangs")
+        assert first.wait(PATIENCE) in (0, 76) and second.wait(PATIENCE) == 0
+    finally:
+        A.process.send_signal(signal.SIGCONT)
+    words = [line[0] for line in lines() if line[1] == "hangs"]
+    assert words == (["in", "out"] if first.returncode == 0 else ["in", "killed"]), lines()
+    assert [line[1] for line in lines()[2:]] == ["hangs-2", "hangs-2"], lines()
+    os.unlink(journal)
 
 
 @test(f"run: {ROUNDS} rounds, contenders at all nodes, each time the node of the holder is killed")
@@ -374,7 +410,9 @@ def _():
         node.process.send_signal(signal.SIGTERM)
         wait_for(lambda n=node: not n.ready() or n.crashed())
         node.kill()  # it would wait for who holds something
+        before = max((row_of(n, "rolls") or [0, 0])[1] for n in cluster.nodes if n is not node)
         revive(node)
+        wait_for(lambda b=before: agreed_epoch("rolls") > b)
     assert lines() == [["in", "rolls"]], lines()
     go("rolls")
     assert first.wait(PATIENCE) == 0
