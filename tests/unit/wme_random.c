@@ -153,10 +153,12 @@ static void happen(play *p)
         if (what < 25)
             scene_restart(p->w, node);
     } else if (what < p->crashes) {
-        if (what & 1)
+        if (what % 3 == 0)
+            scene_crash(p->w, node);
+        else if (what % 3 == 1)
             p->w->node[node].dies = true;
         else
-            scene_crash(p->w, node);
+            p->w->node[node].dies_unwritten = true;
     } else if (what < p->crashes + p->suspicion) {
         suspect(p, node);
     } else if (what < 30) {
@@ -175,7 +177,7 @@ static void mend(play *p)
 {
     scene *w = p->w;
     for (uint8_t i = 0; i < w->nodes; i++) {
-        w->node[i].dies = w->node[i].cut = false;
+        w->node[i].dies = w->node[i].dies_unwritten = w->node[i].cut = false;
         if (!w->node[i].up)
             scene_restart(w, i);
         for (uint8_t j = 0; j < w->nodes; j++)

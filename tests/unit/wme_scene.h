@@ -39,8 +39,9 @@ typedef struct scene_node {
     wme_node wme;
     replica replica;
     bool up;
-    bool cut;  /* what it sends, and what is sent to it, is lost */
-    bool dies; /* in its next step, when it has written and before anything leaves */
+    bool cut;            /* what it sends, and what is sent to it, is lost */
+    bool dies;           /* in its next step, when it has written and before anything leaves */
+    bool dies_unwritten; /* in its next step, when only what is early has left */
     scene_resource resource;
     scene_user user[SCENE_USERS];
     bool suspended; /* as users were told */
