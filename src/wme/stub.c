@@ -307,6 +307,22 @@ void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint
     wme_block(s);
 }
 
+bool wme_may_rest(const wme_stub *stub, const wme_node *node)
+{
+    bool quiet = stub->state == WME_IDLE || stub->state == WME_TOKEN_HELD; /* so nobody waits */
+    return quiet && !stub->blocked && !stub->suspended && !wme_is_open(stub) &&
+           stub->now.queued == 0 && stub->request <= stub->now.granted[node->me];
+}
+
+void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint64_t executed)
+{
+    wme_start(stub, node, now->owner);
+    wme_record_set(&stub->now, now);
+    stub->executed = stub->known[node->me] = executed;
+    stub->log_from = executed + 1;
+    stub->request = now->granted[node->me];
+}
+
 void wme_end(wme_stub *stub)
 {
     wme_op_drop(stub->issued);

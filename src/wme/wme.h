@@ -262,6 +262,13 @@ void wme_start(wme_stub *stub, const wme_node *node, uint8_t first_owner);
  */
 void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint64_t executed,
                  wme_out *out);
+/*
+ * Whether nothing goes on here, so that `now` and `executed` say all that there is to know; and the
+ * stub from these, as if it had been there all the time. They need not be durable: who crashes in
+ * between begins by wme_restart.
+ */
+bool wme_may_rest(const wme_stub *stub, const wme_node *node);
+void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint64_t executed);
 /* Drops what it keeps. */
 void wme_end(wme_stub *stub);
 

@@ -87,7 +87,7 @@ static void act(play *p, uint8_t node)
         memset(u->told, 0, sizeof u->told);
         p->heard[node][user] = 0;
     }
-    switch (chance(p, 13)) {
+    switch (chance(p, 14)) {
     case 0:
         scene_leave(w, node, user);
         p->issued[node][user] = 0;
@@ -102,6 +102,9 @@ static void act(play *p, uint8_t node)
     case 5:
     case 6:
         scene_try(w, node, user);
+        break;
+    case 13:
+        scene_rest(w, node);
         break;
     case 7:
         scene_yield(w, node, (uint8_t)chance(p, w->nodes));

@@ -274,6 +274,21 @@ void scene_restart(scene *w, uint8_t node)
     finish(w, node);
 }
 
+bool scene_rest(scene *w, uint8_t node)
+{
+    scene_node *n = &w->node[node];
+    replica_durable saved = {0};
+    if (!replica_may_rest(&n->replica, &n->wme))
+        return false;
+    replica_save(&n->replica, &saved);
+    replica_end(&n->replica);
+    replica_wake(&n->replica, &n->wme, &saved, n->resource.count, node + 1U);
+    replica_durable_end(&saved);
+    replica_suspicion(&n->replica, &n->wme, &w->out);
+    finish(w, node);
+    return true;
+}
+
 void scene_cut(scene *w, uint8_t node, bool cut)
 {
     w->node[node].cut = cut;

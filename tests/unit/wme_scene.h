@@ -114,6 +114,8 @@ void scene_tick(scene *w, uint8_t node);
 void scene_tick_all(scene *w); /* each once, and everything delivered */
 void scene_crash(scene *w, uint8_t node);
 void scene_restart(scene *w, uint8_t node);
+/* Out of memory and back; false if it must not. */
+bool scene_rest(scene *w, uint8_t node);
 /* From now on nothing leaves it and nothing reaches it; false mends that. */
 void scene_cut(scene *w, uint8_t node, bool cut);
 
