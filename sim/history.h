@@ -51,7 +51,7 @@ void history_reset(history *h, uint32_t nodes, uint32_t users);
 
 /* ---- what a user and its stub say; each with the time ---- */
 void history_try(history *h, uint32_t user, uint32_t node, uint64_t at);
-/* The same, to go on with the section of that token, which has ended or will never be used again. */
+/* The same, to go on with the section of that token, which nobody uses any more. */
 void history_resume(history *h, uint32_t user, uint32_t node, uint64_t token, uint64_t at);
 void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at);
 /* Still inside; from now on known by that token, too. */

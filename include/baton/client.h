@@ -87,8 +87,9 @@ BATON_API int baton_client_try(baton_client *client, const char *name, uint64_t 
 BATON_API int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms,
                                 uint64_t *token);
 /*
- * Leaves; waits for a section that is on its way to another node. BATON_LOST: it was not held any more, so somebody else may have been inside since, or the
- * server did not say. The lock is left either way.
+ * Leaves; waits for a section that is on its way to another node. BATON_LOST: it was not held any
+ * more, so somebody else may have been inside since, or the server did not say. The lock is left
+ * either way.
  */
 BATON_API int baton_client_exit(baton_client *client, const char *name, uint64_t token);
 

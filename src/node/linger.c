@@ -1,7 +1,8 @@
 /*
  * Sections that outlive their connections. What a session that has said who it is (SESSION) holds
- * stays held when its connection is gone, by a ghost, until its lease is over. Meanwhile the session
- * can go on with it over another connection (RESUME); or at another node, when this one is dead.
+ * stays held when its connection is gone, by a ghost, until its lease is over. Meanwhile the
+ * session can go on with it over another connection (RESUME); or at another node, when this one is
+ * dead.
  */
 #include "site.h"
 
