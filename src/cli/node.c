@@ -28,6 +28,11 @@ static void help(void)
         "for\n"
         "      --ack all|owner       who hears that an operation was accepted: all nodes, or the\n"
         "                            one whose operation it is (owner)\n"
+        "      --consensus ENGINE    what decides how an epoch ends: paxos, among the nodes "
+        "(paxos), "
+        "or\n"
+        "                            etcd[/NAME]=URL,...: an etcd cluster; the same engine on all\n"
+        "                            nodes, for ever\n"
         "      --auth-file FILE      its first line is the secret of this cluster, for nodes and\n"
         "                            clients; needed beyond this machine\n"
         "      --max-bytes BYTES     that the data may take (1073741824)\n"
@@ -44,7 +49,7 @@ static void help(void)
         "Ends on SIGINT and SIGTERM; at once, on a second one.");
 }
 
-enum { ID = 256, PEERS, DATA, HTTP, ACK, AUTH, BYTES, DRAIN, CONFIG, CHECK, LEVEL };
+enum { ID = 256, PEERS, DATA, HTTP, ACK, CONSENSUS, AUTH, BYTES, DRAIN, CONFIG, CHECK, LEVEL };
 
 static const struct option options[] = {
     {"id", required_argument, NULL, ID},
@@ -53,6 +58,7 @@ static const struct option options[] = {
     {"client", required_argument, NULL, 'c'},
     {"http", required_argument, NULL, HTTP},
     {"ack", required_argument, NULL, ACK},
+    {"consensus", required_argument, NULL, CONSENSUS},
     {"auth-file", required_argument, NULL, AUTH},
     {"max-bytes", required_argument, NULL, BYTES},
     {"drain", required_argument, NULL, DRAIN},
@@ -67,7 +73,7 @@ static const struct option options[] = {
 typedef struct wish {
     serve_settings serve;
     node_daemon *daemon;
-    const char *id, *peers, *auth;
+    const char *id, *peers, *auth, *consensus;
     bool only_check, wants_help;
     char *config; /* the text of the file of settings, which others of these point into */
 } wish;
@@ -99,6 +105,9 @@ static int parse_option(int option, wish *w, char **argv)
         return w->daemon->ack_all || strcmp(optarg, "owner") == 0
                    ? EXIT_DONE
                    : usage_error("node", "--ack is all or owner");
+    case CONSENSUS:
+        w->consensus = optarg;
+        return EXIT_DONE;
     case AUTH:
         w->auth = optarg;
         return EXIT_DONE;
@@ -165,6 +174,29 @@ static bool is_local(const wish *w)
     return w->serve.http == NULL || listen_is_local(w->serve.http);
 }
 
+/* paxos, or etcd=URL,... or etcd/NAME=URL,... */
+static int choose_engine(wish *w)
+{
+    char engine[PEERS_MOST_ENGINE + 1];
+    char words[ETCD_URLS_COMPLAINT];
+    const char *equals = strchr(w->consensus, '=');
+    if (strcmp(w->consensus, "paxos") == 0)
+        return EXIT_DONE;
+    size_t length = equals != NULL ? (size_t)(equals - w->consensus) : 0;
+    if (length == 0 || length > PEERS_MOST_ENGINE)
+        return usage_error("node", "--consensus is paxos, or etcd=http://HOST:PORT, or with a name "
+                                   "of up to 24 characters etcd/NAME=http://HOST:PORT");
+    memcpy(engine, w->consensus, length);
+    engine[length] = '\0';
+    if (!peers_set_engine(&w->daemon->peers, engine))
+        return usage_error("node",
+                           "'%s' is no engine of consensus: paxos, etcd or etcd/NAME; a "
+                           "name is of a-z, 0-9 and '-'",
+                           engine);
+    return etcd_urls_parse(&w->daemon->etcd, equals + 1, words) ? EXIT_DONE
+                                                                : usage_error("node", "%s", words);
+}
+
 /* EXIT_DONE if all that was asked for makes sense together. */
 static int check(wish *w)
 {
@@ -179,7 +211,7 @@ static int check(wish *w)
         w->serve.address[w->serve.addresses++] = "127.0.0.1:7700";
     if (w->auth == NULL && !is_local(w))
         return usage_error("node", "an address beyond this machine needs --auth-file");
-    return EXIT_DONE;
+    return w->consensus != NULL ? choose_engine(w) : EXIT_DONE;
 }
 
 static int run(wish *w)

@@ -12,6 +12,7 @@ enum {
     PEERS_MOST_ID = 32,
     PEERS_MOST_HOST = 253, /* a name in the DNS */
     PEERS_COMPLAINT = 256,
+    PEERS_MOST_ENGINE = 29, /* "etcd/" and a name of 24 */
 };
 
 typedef struct peers_node {
@@ -24,11 +25,14 @@ typedef struct peers {
     uint8_t nodes;
     uint8_t me;
     peers_node node[WME_MOST_NODES];
+    char engine[PEERS_MOST_ENGINE + 1]; /* of consensus: "paxos", "etcd", "etcd/NAME" */
     /*
      * Of all ids. The same on all nodes of a cluster, or they do not talk to each other. Not of the
      * addresses: one may change while the cluster runs, and be another seen from elsewhere.
      */
-    uint8_t digest[PROOF_BYTES];
+    uint8_t ids[PROOF_BYTES];
+    uint8_t
+        digest[PROOF_BYTES]; /* what the cluster is: of the ids, and of the engine if not paxos */
 } peers;
 
 /*
@@ -36,6 +40,8 @@ typedef struct peers {
  * is true, `words` is a warning, or empty.
  */
 bool peers_parse(peers *p, const char *list, const char *me, char words[PEERS_COMPLAINT]);
+/* Another engine than paxos; false if that is no good name of one, or there is no memory. */
+bool peers_set_engine(peers *p, const char *engine);
 /* The number of the node of that id, or `nodes` if there is none. */
 uint8_t peers_find(const peers *p, const char *id, size_t bytes);
 /* Whether that can be an id: 1 to 32 of a to z, 0 to 9 and '-'. */

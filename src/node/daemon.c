@@ -47,6 +47,8 @@ static void turn_ends(service *s)
         give_up(d);
     if (d->links != NULL)
         links_send(d->links);
+    if (d->outside != NULL)
+        outside_ask(d->outside);
 }
 
 static void tick(uv_timer_t *timer)
@@ -104,11 +106,16 @@ static bool node_open(server *of, char complaint[256])
     d->links = links_open(uv, &d->node, &d->peers, d->secret, complaint);
     if (d->links == NULL)
         return false;
+    if (d->etcd.count > 0 &&
+        (d->outside = outside_open(uv, &d->node, &d->peers, &d->etcd)) == NULL) {
+        snprintf(complaint, 256, "out of memory");
+        return false;
+    }
     uv_timer_init(uv, &d->ticks);
     d->ticks.data = d;
     uv_timer_start(&d->ticks, tick, NODE_TICK, NODE_TICK);
-    log_line(LOG_INFO, "node", "id=%s nodes=%u data=%s first_run=%d", d->peers.node[d->peers.me].id,
-             d->peers.nodes, d->data, first_run);
+    log_line(LOG_INFO, "node", "id=%s nodes=%u data=%s first_run=%d consensus=%s",
+             d->peers.node[d->peers.me].id, d->peers.nodes, d->data, first_run, d->peers.engine);
     return true;
 }
 
@@ -141,6 +148,8 @@ static void node_stop(server *of)
 {
     node_daemon *d = daemon_of(of);
     links_close(d->links);
+    if (d->outside != NULL)
+        outside_close(d->outside);
     uv_close((uv_handle_t *)&d->ticks, NULL);
 }
 
@@ -150,6 +159,8 @@ static void node_close(server *of)
     if (!node_turn_ends(&d->node))
         give_up(d);
     links_free(d->links);
+    if (d->outside != NULL)
+        outside_free(d->outside);
     node_end(&d->node);
     store_close(d->store);
 }

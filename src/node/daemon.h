@@ -4,6 +4,7 @@
 
 #include "../net/serve.h"
 #include "links.h"
+#include "outside.h"
 
 struct server;
 
@@ -14,10 +15,12 @@ typedef struct node_daemon {
     size_t most_bytes;
     bool ack_all;
     proof_secret secret;
+    etcd_urls etcd; /* used if peers.engine is not paxos */
 
     store *store;
     cluster_node node;
     links *links;
+    outside *outside; /* NULL: consensus is paxos */
     uv_timer_t ticks;
 } node_daemon;
 

@@ -34,6 +34,7 @@ typedef struct node_counts {
     uint64_t sections, tries, failed, resets, lost, stale, timeouts;
     uint64_t operations, ejected, sent, received, dropped, turns;
     uint64_t epochs;                       /* changes, over all locks */
+    uint64_t asked, unanswered, refused;   /* consensus outside; the last: it makes no sense */
     uint64_t held, waiting, longest_queue; /* now; the last as of the last tick */
     durations holds, waits;
 } node_counts;
@@ -47,6 +48,8 @@ typedef struct node_figures {
     uint32_t reached;   /* others that a connection to stands */
     uint32_t suspected; /* others */
     bool majority;      /* this node and those it reaches and does not suspect are one */
+    bool outside;       /* so is consensus, */
+    bool consents;      /* and was there when it was last asked */
 } node_figures;
 
 typedef struct cluster_node {
@@ -62,6 +65,8 @@ typedef struct cluster_node {
     site **bucket;
     size_t buckets, sites;
     size_t next_sweep;                /* bucket */
+    site *asking, *last_asking;       /* what they want to know is to be asked outside */
+    bool consents;                    /* who is asked was there the last time */
     resp_out to_peer[WME_MOST_NODES]; /* what is said to each, until it is sent */
     bool reached[WME_MOST_NODES];     /* a connection to it stands */
     session_roles *speaker;           /* the session that is being served */

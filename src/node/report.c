@@ -24,6 +24,8 @@ void node_show(cluster_node *n)
         trusted += n->reached[i] && (w->suspected >> i & 1) == 0;
     }
     f.majority = trusted >= wme_majority(w);
+    f.outside = w->outside;
+    f.consents = n->consents;
     pthread_mutex_lock(&n->shows);
     n->shown = f;
     pthread_mutex_unlock(&n->shows);
@@ -111,6 +113,12 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
     print_ids(text, "nodes", all, (1U << all->nodes) - 1);
     print_ids(text, "reached", all, reached);
     print_ids(text, "suspected", all, n->wme.suspected);
+    print(text, "consensus:%s\r\n", all->engine);
+    if (n->wme.outside)
+        print(text,
+              "etcd_reached:%d\r\netcd_asked:%" PRIu64 "\r\netcd_unanswered:%" PRIu64
+              "\r\netcd_refused:%" PRIu64 "\r\n",
+              n->consents, c->asked, c->unanswered, c->refused);
     print(text, "locks:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites, c->held,
           c->waiting);
     print(text, "operations:%" PRIu64 "\r\nejected:%" PRIu64 "\r\nepochs:%" PRIu64 "\r\n",

@@ -206,6 +206,10 @@ static void show(cluster_node *n, site *p, wme_action *a, const resp_out *result
     case WME_EJECTED:
         seat_told(n, s, a);
         break;
+    case WME_PROPOSE:
+        if (n->wme.outside)
+            site_ask(n, p);
+        break;
     case WME_SUSPENDED:
     case WME_RESUMED:
         seats_push(p, a->verb == WME_SUSPENDED ? "suspended" : "resumed");

@@ -36,6 +36,9 @@ struct site {
     uint64_t last_token;                  /* largest that is known here */
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     bool handed_over;                     /* see drain.c */
+    bool asks;                            /* for a decision from outside; see outside.c */
+    uint64_t ask_after;                   /* not before that */
+    site *next_asking;
     uint64_t hash;
     size_t name_bytes;
     char name[];
@@ -48,6 +51,13 @@ void site_free(cluster_node *n, site *p);
 
 /* Does what the last step at this lock wants done. */
 void site_carry_out(cluster_node *n, site *p);
+
+/* ---- node.c ---- */
+/* Wants to know how its epoch ends; whoever asks outside takes it from the list of those. */
+void site_ask(cluster_node *n, site *p);
+site *site_next_asking(cluster_node *n);
+/* What was decided outside about a lock. */
+wme_refusal site_decided(cluster_node *n, site *p, const wme_record *decision);
 
 /* ---- seats.c ---- */
 void seat_told(cluster_node *n, seat *s, const wme_action *a);
