@@ -97,10 +97,10 @@ static bool read_pair(json_t *pair, etcd_bytes key, etcd_answer *a, char words[E
         return complain(words, "an answer about another key");
     if (digits.at == NULL || !resp_number(digits, 1, INT64_MAX, &a->version))
         return complain(words, "an answer without a good version");
-    if (value == NULL)
-        return true; /* empty; that it is no decision is found out by who reads it */
-    if (!json_is_string(value))
+    if (value != NULL && !json_is_string(value))
         return complain(words, "an answer whose value is no string");
+    if (json_string_length(value) == 0)
+        return true; /* that this is no decision is found out by who reads it */
     a->value = from_base64(json_string_value(value), json_string_length(value), &a->value_bytes);
     return a->value != NULL || complain(words, "an answer whose value is not base64, or too long");
 }
