@@ -21,13 +21,6 @@ typedef enum outside_verdict {
 } outside_verdict;
 
 /* `values`: how many it has had when it was asked. */
-static inline outside_verdict outside_judge(uint64_t epoch, uint64_t values)
-{
-    if (values + 1 == epoch)
-        return OUTSIDE_MINE;
-    if (values == epoch)
-        return OUTSIDE_THIS;
-    return values > epoch ? OUTSIDE_LATER : OUTSIDE_FORGOTTEN;
-}
+outside_verdict outside_judge(uint64_t epoch, uint64_t values);
 
 #endif
