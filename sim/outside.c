@@ -1,6 +1,6 @@
 /*
- * Consensus outside of the cluster: a register for each lock, that never fails itself. On the way to
- * it and back all goes wrong that can, in good weather too: questions and answers are lost, come
+ * Consensus outside of the cluster: a register for each lock, that never fails itself. On the way
+ * to it and back all goes wrong that can, in good weather too: questions and answers are lost, come
  * twice, and come when nobody thinks of them any more.
  */
 #include "cluster.h"

@@ -5,10 +5,10 @@
  *
  *   if version(key) = epoch - 1 then put(key, value) else range(key)
  *
- * A transaction that may write goes through the log of etcd whatever comes of it: it is linearizable,
- * and an answer means that a majority of etcd has it on disk. JSON, as the gateway of etcd 3.4 and
- * later speaks it under /v3/kv/txn: bytes are base64, numbers of 64 bits are strings, and what is
- * 0, false or empty is left out. No sockets here. The answer is not trusted.
+ * A transaction that may write goes through the log of etcd whatever comes of it: it is
+ * linearizable, and an answer means that a majority of etcd has it on disk. JSON, as the gateway of
+ * etcd 3.4 and later speaks it under /v3/kv/txn: bytes are base64, numbers of 64 bits are strings,
+ * and what is 0, false or empty is left out. No sockets here. The answer is not trusted.
  */
 #ifndef BATON_NET_ETCD_TXN_H
 #define BATON_NET_ETCD_TXN_H

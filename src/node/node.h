@@ -45,11 +45,11 @@ typedef struct node_figures {
     store_usage store;
     uint64_t locks;
     uint32_t nodes;
-    uint32_t reached;   /* others that a connection to stands */
-    uint32_t suspected; /* others */
-    bool majority;      /* this node and those it reaches and does not suspect are one */
-    bool outside;       /* so is consensus, */
-    bool consents;      /* and was there when it was last asked */
+    uint32_t reached;     /* others that a connection to stands */
+    uint32_t suspected;   /* others */
+    bool majority;        /* this node and those it reaches and does not suspect are one */
+    bool outside;         /* so is consensus, */
+    bool outside_reached; /* and was there when it was last asked */
 } node_figures;
 
 typedef struct cluster_node {
@@ -66,7 +66,7 @@ typedef struct cluster_node {
     size_t buckets, sites;
     size_t next_sweep;                /* bucket */
     site *asking, *last_asking;       /* what they want to know is to be asked outside */
-    bool consents;                    /* who is asked was there the last time */
+    bool outside_reached;             /* who is asked was there the last time */
     resp_out to_peer[WME_MOST_NODES]; /* what is said to each, until it is sent */
     bool reached[WME_MOST_NODES];     /* a connection to it stands */
     session_roles *speaker;           /* the session that is being served */

@@ -109,7 +109,7 @@ static bool ask(outside *o, site *p)
 void outside_ask(outside *o)
 {
     cluster_node *n = o->node;
-    n->consents = etcd_is_reached(o->etcd);
+    n->outside_reached = etcd_is_reached(o->etcd);
     while (n->asking != NULL && etcd_is_ready(o->etcd)) {
         site *p = site_next_asking(n);
         p->asks = p->replica.stub.proposed && ask(o, p);

@@ -13,7 +13,7 @@ typedef struct outside outside;
 
 /* NULL if there is no memory. From now on the replicas of the node do not decide by themselves. */
 outside *outside_open(uv_loop_t *loop, cluster_node *node, const peers *all, const etcd_urls *urls);
-/* Asks what the replicas want to know, as far as etcd takes it; to be called when a turn has ended. */
+/* Asks what the replicas want to know, as far as etcd takes it; to be called when a turn ends. */
 void outside_ask(outside *o);
 /* The loop must run once more before outside_free. */
 void outside_close(outside *o);

@@ -26,7 +26,7 @@ static void write_messages(const node_counts *c, resp_out *text)
 
 static void write_consensus(const node_figures *f, resp_out *text)
 {
-    metrics_gauge(text, "baton_node_etcd_reached", f->consents,
+    metrics_gauge(text, "baton_node_etcd_reached", f->outside_reached,
                   "1 if etcd has answered when it was last asked.");
     metrics_counter(text, "baton_node_etcd_asked_total", f->counts.asked,
                     "Decisions that etcd was asked for.");

@@ -25,7 +25,7 @@ void node_show(cluster_node *n)
     }
     f.majority = trusted >= wme_majority(w);
     f.outside = w->outside;
-    f.consents = n->consents;
+    f.outside_reached = n->outside_reached;
     pthread_mutex_lock(&n->shows);
     n->shown = f;
     pthread_mutex_unlock(&n->shows);
@@ -118,7 +118,7 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
         print(text,
               "etcd_reached:%d\r\netcd_asked:%" PRIu64 "\r\netcd_unanswered:%" PRIu64
               "\r\netcd_refused:%" PRIu64 "\r\n",
-              n->consents, c->asked, c->unanswered, c->refused);
+              n->outside_reached, c->asked, c->unanswered, c->refused);
     print(text, "locks:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites, c->held,
           c->waiting);
     print(text, "operations:%" PRIu64 "\r\nejected:%" PRIu64 "\r\nepochs:%" PRIu64 "\r\n",

@@ -1,7 +1,7 @@
 /*
- * What etcd answers, under libFuzzer, as the answer about epoch 3 of one lock. Whatever comes in: an
- * answer is understood or complained of, a verdict is what the version says, and a decision that was
- * taken before has come along as it is shown.
+ * What etcd answers, under libFuzzer, as the answer about epoch 3 of one lock. Whatever comes in:
+ * an answer is understood or complained of, a verdict is what the version says, and no success is
+ * found where none is said.
  */
 #include "../../src/net/etcd_txn.h"
 

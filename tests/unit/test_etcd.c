@@ -65,7 +65,7 @@ typedef struct answered {
 
 #define TAKEN \
     HEADER    \
-        "\"succeeded\":true,\"responses\":[{\"response_put\":{\"header\":{\"revision\":\"2\"}}}]}"
+    "\"succeeded\":true,\"responses\":[{\"response_put\":{\"header\":{\"revision\":\"2\"}}}]}"
 
 static const answered good[] = {
     {"taken", TAKEN, 1, OUTSIDE_MINE, 0, NULL},
