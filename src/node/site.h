@@ -40,7 +40,7 @@ struct site {
     bool asks;                            /* for a decision from outside; see outside.c */
     uint64_t ask_after;                   /* not before that */
     site *next_asking;
-    uint64_t last_write;                  /* turn in which it last had something for the disk */
+    uint64_t last_write; /* turn in which it last had something for the disk */
     uint64_t hash;
     size_t name_bytes;
     char name[];

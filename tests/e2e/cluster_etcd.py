@@ -5,13 +5,15 @@ import json
 import os
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
 from cluster_counter import final_count, run
-from cluster_world import Cluster, Node, free_ports
+from cluster_world import Cluster, Node, free_ports, metrics, page
 from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, processes, test, wait_for
 
 
@@ -149,6 +151,8 @@ def _():
     for node in cluster.nodes:
         assert status(node, "consensus") == "etcd" and status(node, "etcd_asked") == 0
         wait_for(lambda node=node: status(node, "etcd_reached") is True)
+        wait_for(lambda node=node: metrics(node)["baton_node_etcd_reached"] == 1)
+        assert metrics(node)["baton_node_etcd_asked_total"] == 0
     assert etcd.version(key_of("quiet")) == 0 and settled("quiet") == 1
 
 
@@ -207,6 +211,7 @@ def nobody_enters(others):
     wait_for(lambda: all(status(n, "etcd_reached") is False for n in others))
     done = subprocess.run([BATON, "status", "--at", others[0].path], stdout=subprocess.PIPE, check=False)
     assert done.returncode == 1 and b"etcd!" in done.stdout
+    assert metrics(others[0])["baton_node_etcd_reached"] == 0 and page(others[0], "health")[0] == 200
     worked = works_on(others, "alive")
     assert all(lock_at(n, "l")["state"] == "epoch-change" and lock_at(n, "l")["epoch"] == epoch for n in others)
     waiter.socket.setblocking(False)
@@ -364,6 +369,57 @@ def _():
     assert [a for _, a in sorted(tally.tokens)] == answers, "tokens do not grow as the counter does"
     assert etcd.version(key_of("counter")) == settled("counter") - 1
     print(f"# 6 deaths, {len(answers)} operations, {tally.unknown} unknown, epoch {settled('counter')}")
+
+
+class Pretender(socketserver.ThreadingTCPServer):
+    """Something that is no etcd: gives everybody one answer, or none if that is None."""
+
+    daemon_threads = True
+
+    def __init__(self, answer):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.answer = answer
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            try:
+                while self.request.recv(65536):
+                    if self.server.answer is not None:
+                        self.request.sendall(self.server.answer)
+                        return
+            except OSError:
+                pass  # it has heard enough
+
+
+def http(status, text):
+    return f"HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
+
+
+@test("an address that is none of etcd's is given up, and the next one asked")
+def _():
+    pretenders = {"silent": (None, "Timeout"), "mute": (b"", "nothing"), "rude": (b"hello\r\n", "Unsupported protocol"),
+                  "junk": (http(200, "{}"), "an answer to something else"), "plain": (http(200, "ok"), "no JSON"),
+                  "huge": (http(200, " " * 1000000), "Failed writing"), "gone": (http(404, "Not Found"), "404"),
+                  "moved": (http("307 x\r\nLocation: " + etcd.url, ""), "307"),
+                  "headless": (http(503, '{"message":"etcdserver: no leader"}'), "503 etcdserver: no leader")}
+    nodes = {}
+    for name, (answer, _) in pretenders.items():
+        engine = f"etcd/{name}={Pretender(answer).url},{etcd.url}"
+        nodes[name] = Node(name, f"{name}=127.0.0.1:{free_ports(1)[0]}", "--consensus", engine).start()
+    for name, node in nodes.items():
+        wait_for(node.ready)
+        assert use(node, "l", "INCR", "n") == 1
+        node.kill()
+        node.start()  # it comes back through an epoch change, though it is alone
+    for name, node in nodes.items():
+        wait_for(node.ready)
+        assert use(node, "l", "INCR", "n") == 2, name
+        lost = [line for line in node.text().splitlines() if "event=etcd_lost" in line]
+        assert any(pretenders[name][1] in line for line in lost), (name, lost)
+        assert lock_at(node, "l")["epoch"] == 2
+        node.kill()
 
 
 def says(*options, code, words):
