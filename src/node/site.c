@@ -80,6 +80,8 @@ site *site_get(cluster_node *n, const char *name, size_t bytes)
     site *p = find(n, hash, name, bytes);
     if (p != NULL)
         return p;
+    if (n->only != NULL && (strlen(n->only) != bytes || memcmp(n->only, name, bytes) != 0))
+        return NULL;
     p = calloc(1, sizeof *p + bytes);
     if (p == NULL)
         return NULL;
