@@ -1,5 +1,5 @@
 /*
- * A replica within a program (baton/replica.h), as its files share it: calls.c is what the
+ * A replica within a program (baton/replica.h), as its files share it: embed.c is what the
  * program's threads do, thread.c what the library's does. These talk by calls: a caller queues
  * one, wakes the loop, and waits for its answer, which comes when the turn that it belongs to is
  * safe on the disk. No protocol here; to the node each section is a session like those of the wire.
