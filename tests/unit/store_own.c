@@ -193,9 +193,12 @@ static void test_install(void **state)
     store_lock at_b = lock_named(b, "lock");
     store_lock at_c = lock_named(c, "lock");
     add_some(b, &at_b, 3); /* gone soon */
+    keep(b, &at_b);
     for (int round = 0; round < 20; round++) {
         add_some(a, &at_a, 411);
+        keep(a, &at_a);
         add_some(c, &at_c, 411);
+        keep(c, &at_c);
         store_snapshot taken = snapshot_of(a, &at_a);
         store_snapshot same = snapshot_of(c, &at_c);
         expect_same_snapshot(taken, same);
@@ -204,12 +207,13 @@ static void test_install(void **state)
         assert_int_equal(executed, at_a.executed);
         assert_true(store_install(b, &at_b, bytes));
         assert_int_equal(in_b.sum, in_a.sum);
-        add_some(a, &at_a, 5);
-        add_some(b, &at_b, 5); /* goes on alike */
-        add_some(c, &at_c, 5);
-        assert_true(at_b.digest == at_a.digest && at_b.bytes == at_a.bytes);
+        add_some(b, &at_b, 5);
         keep(b, &at_b);
+        add_some(a, &at_a, 5); /* go on alike */
+        keep(a, &at_a);
+        add_some(c, &at_c, 5);
         keep(c, &at_c);
+        assert_true(at_b.digest == at_a.digest && at_b.bytes == at_a.bytes);
         store_close(c);
         c = store_of("c", &in_c);
         at_c = lock_named(c, "lock");
