@@ -28,9 +28,9 @@
  * one issues from then on is executed nowhere. The tokens of sections grow: hand one on to whatever
  * else is changed within the section, so that it can refuse an older one.
  *
- * Use from any number of threads. The library has one thread of its own for each replica. What goes
- * wrong with peers, such as a wrong secret, is written to standard error. Link with libbaton-replica
- * (pkg-config baton-replica).
+ * Use it from any number of threads. The library has one thread of its own for each replica. What
+ * goes wrong with peers, such as a wrong secret, is written to standard error. Link with
+ * libbaton-replica (pkg-config baton-replica).
  */
 #ifndef BATON_REPLICA_H
 #define BATON_REPLICA_H
@@ -140,12 +140,12 @@ BATON_API void baton_replica_close(baton_replica *replica);
  */
 BATON_API int baton_replica_enter(baton_replica *replica, int64_t timeout_ms, uint64_t *token);
 /*
- * Executes an operation from within the section of that token, and waits until that is so. BATON_OK:
- * executed, and no crash can undo it. BATON_LOST: the section is over, and it was executed nowhere.
- * While no majority is in reach neither is known, and it waits. BATON_BUSY: another thread issues
- * within this section. BATON_FULL: the disk has little room left. BATON_BAD_ARGUMENT: it has no
- * byte, or too many. In all these cases but the first nothing was executed. BATON_UNREACHABLE and
- * BATON_SYSTEM as above: whether it was executed is not known. `result` may be NULL.
+ * Executes an operation from within the section of that token, and waits until that is so.
+ * BATON_OK: executed, and no crash can undo it. BATON_LOST: the section is over, and it was executed
+ * nowhere. While no majority is in reach neither is known, and it waits. BATON_BUSY: another thread
+ * issues within this section. BATON_FULL: the disk has little room left. BATON_BAD_ARGUMENT: it has
+ * no byte, or too many. In all these cases but the first nothing was executed. BATON_UNREACHABLE
+ * and BATON_SYSTEM as above: whether it was executed is not known. `result` may be NULL.
  */
 BATON_API int baton_replica_issue(baton_replica *replica, uint64_t token, const void *operation,
                                   size_t bytes, baton_replica_result *result);
@@ -160,7 +160,8 @@ typedef struct baton_replica_place {
 
 /*
  * Calls `look` by the library's thread, between two operations: it may read the resource, and must
- * change nothing. What it sees is final, and on this disk, but other processes may be further: who must know for certain enters, and issues an operation that only reads.
+ * change nothing. What it sees is final, and on this disk, but other processes may be further: who
+ * must know for certain enters, and issues an operation that only reads.
  */
 BATON_API int baton_replica_look(baton_replica *replica,
                                  void (*look)(void *context, baton_replica_place place),
