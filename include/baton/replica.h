@@ -141,7 +141,7 @@ BATON_API void baton_replica_close(baton_replica *replica);
 BATON_API int baton_replica_enter(baton_replica *replica, int64_t timeout_ms, uint64_t *token);
 /*
  * Executes an operation from within the section of that token, and waits until that is so.
- * BATON_OK: executed, and no crash can undo it. BATON_LOST: the section is over, and it was executed
+ * BATON_OK: executed, and no crash can undo it. BATON_LOST: the section is over, and it was run
  * nowhere. While no majority is in reach neither is known, and it waits. BATON_BUSY: another thread
  * issues within this section. BATON_FULL: the disk has little room left. BATON_BAD_ARGUMENT: it has
  * no byte, or too many. In all these cases but the first nothing was executed. BATON_UNREACHABLE
@@ -160,8 +160,8 @@ typedef struct baton_replica_place {
 
 /*
  * Calls `look` by the library's thread, between two operations: it may read the resource, and must
- * change nothing. What it sees is final, and on this disk, but other processes may be further: who
- * must know for certain enters, and issues an operation that only reads.
+ * change nothing. What it sees is final, but other processes may be further: who must know for
+ * certain enters, and issues an operation that only reads.
  */
 BATON_API int baton_replica_look(baton_replica *replica,
                                  void (*look)(void *context, baton_replica_place place),

@@ -121,7 +121,7 @@ static bool start_thread(baton_replica *r)
 static bool begin(baton_replica *r, char *why)
 {
     r->site = site_get(&r->driver.node, r->name, strlen(r->name));
-    if (r->site == NULL || !driver_turn_ends(&r->driver)) {
+    if (r->site == NULL || !driver_last_turn(&r->driver)) {
         const char *words = store_why(r->driver.store);
         complain(why, 0, *words != '\0' ? words : "out of memory");
     } else if (start_thread(r)) {

@@ -1,8 +1,8 @@
 /*
  * A replica within a program (baton/replica.h), as its files share it: embed.c is what the
  * program's threads do, thread.c what the library's does. These talk by calls: a caller queues
- * one, wakes the loop, and waits for its answer, which comes when the turn that it belongs to is
- * safe on the disk. No protocol here; to the node each section is a session like those of the wire.
+ * one, wakes the loop, and waits for its answer, which comes when the turn that it belongs to has
+ * ended. No protocol here; to the node each section is a session like those of the wire.
  */
 #ifndef BATON_EMBED_ROOM_H
 #define BATON_EMBED_ROOM_H

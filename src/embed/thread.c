@@ -337,7 +337,7 @@ void *replica_live(void *context)
     replica_living = r;
     uv_run(&r->loop, UV_RUN_DEFAULT);
     bury(r);
-    if (!r->failed && !node_turn_ends(&r->driver.node))
+    if (!r->failed && !driver_last_turn(&r->driver))
         fail(r);
     look_now(r);
     give_answers(r);

@@ -91,7 +91,7 @@ static void node_stop(server *of)
 static void node_close(server *of)
 {
     node_driver *d = daemon_of(of);
-    if (!node_turn_ends(&d->node))
+    if (!driver_last_turn(d))
         give_up(d);
     driver_close(d);
 }

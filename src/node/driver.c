@@ -94,10 +94,17 @@ bool driver_open(node_driver *d, uv_loop_t *loop, char complaint[256])
 
 bool driver_turn_ends(node_driver *d)
 {
+    links_send_early(d->links);
     if (!node_turn_ends(&d->node))
         return false;
     links_send(d->links);
     return true;
+}
+
+bool driver_last_turn(node_driver *d)
+{
+    d->node.writes = true; /* what the resource has executed need not be done again */
+    return node_turn_ends(&d->node);
 }
 
 bool driver_drained(node_driver *d)

@@ -35,7 +35,9 @@ bool driver_turn_ends(node_driver *d);
 bool driver_drained(node_driver *d);
 /* Closes what is in the loop; to be followed by driver_close when that has ended. */
 void driver_stop(node_driver *d);
-/* What was not kept by node_turn_ends is gone. */
+/* Keeps all there is; false if the disk failed. Also before another thread takes over. */
+bool driver_last_turn(node_driver *d);
+/* What was not kept is gone. */
 void driver_close(node_driver *d);
 
 #endif

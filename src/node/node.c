@@ -17,10 +17,11 @@ bool node_start(cluster_node *n, uint8_t me, uint8_t nodes, bool ack_all, store 
     n->most_waiters = 10000;
     n->chance = chance;
     n->now = now;
+    n->counts.turns = 1;
     n->buckets = 256;
     n->bucket = calloc(n->buckets, sizeof(site *));
     for (uint8_t i = 0; i < nodes; i++)
-        n->to_peer[i].most = NODE_MOST_PEER_OUTPUT;
+        n->to_peer[i].most = n->early[i].most = NODE_MOST_PEER_OUTPUT;
     detector_settings settings = {NODE_BEAT, NODE_FIRST_TIMEOUT, NODE_MOST_TIMEOUT};
     detector_start(&n->detector, me, nodes, settings, now);
     pthread_mutex_init(&n->shows, NULL);
@@ -36,8 +37,10 @@ void node_end(cluster_node *n)
             site_free(n, p);
         }
     free(n->bucket);
-    for (uint8_t i = 0; i < n->wme.nodes; i++)
+    for (uint8_t i = 0; i < n->wme.nodes; i++) {
         resp_free(&n->to_peer[i]);
+        resp_free(&n->early[i]);
+    }
     for (uint32_t i = 0; i < WME_MOST_ACTIONS; i++)
         resp_free(&n->results[i]);
     pthread_mutex_destroy(&n->shows);
@@ -112,7 +115,8 @@ void node_reached(cluster_node *n, uint8_t peer, bool reached)
 {
     n->reached[peer] = reached;
     resp_free(&n->to_peer[peer]);
-    n->to_peer[peer] = (resp_out){.most = NODE_MOST_PEER_OUTPUT};
+    resp_free(&n->early[peer]);
+    n->to_peer[peer] = n->early[peer] = (resp_out){.most = NODE_MOST_PEER_OUTPUT};
     if (reached)
         for_all(n, tick); /* to find out who has missed something */
 }
@@ -162,8 +166,10 @@ void node_tick(cluster_node *n, uint64_t now)
 
 bool node_turn_ends(cluster_node *n)
 {
+    /* What only the resource has changed waits for the next time; what has failed must not. */
+    bool kept = n->writes ? store_commit(n->store) : store_works(n->store);
     n->counts.turns++;
-    bool kept = store_commit(n->store);
+    n->writes = false;
     node_show(n);
     return kept;
 }

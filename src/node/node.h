@@ -4,8 +4,10 @@
  * registry, so sessions (src/net) talk to it as they talk to the registers of one server.
  *
  * No protocol here: events go to replicas, and what these want done is done, in the order that
- * wme.h asks for. All that happens between two calls of node_turn_ends is one turn: it becomes
- * durable as a whole, and nothing that was said in it is sent before.
+ * wme.h asks for. All that happens between two calls of node_turn_ends is one turn: if anything in
+ * it must be durable it becomes so as a whole, and nothing that was said in it is sent before, but
+ * for what may leave early: that is sent first, so that other nodes' disks work while this one's
+ * does.
  */
 #ifndef BATON_NODE_H
 #define BATON_NODE_H
@@ -32,7 +34,8 @@ enum {
 
 typedef struct node_counts {
     uint64_t sections, tries, failed, resets, lost, stale, timeouts;
-    uint64_t operations, ejected, sent, received, dropped, turns;
+    uint64_t operations, ejected, sent, received, dropped;
+    uint64_t turns;                        /* with the one that has begun */
     uint64_t epochs;                       /* changes, over all locks */
     uint64_t held, waiting, longest_queue; /* now; the last as of the last tick */
     durations holds, waits;
@@ -64,6 +67,8 @@ typedef struct cluster_node {
     size_t buckets, sites;
     size_t next_sweep;                /* bucket */
     resp_out to_peer[WME_MOST_NODES]; /* what is said to each, until it is sent */
+    resp_out early[WME_MOST_NODES];   /* the same, before the end of the turn */
+    bool writes;                      /* something in this turn must be durable */
     bool reached[WME_MOST_NODES];     /* a connection to it stands */
     session_roles *speaker;           /* the session that is being served */
     const peer_snapshot *snapshot;    /* that came with the message being received */

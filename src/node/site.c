@@ -118,10 +118,14 @@ void site_free(cluster_node *n, site *p)
 
 /* ---- what a step wants done ---- */
 
-/* The resource, and then the disk. What fails here fails for good: node_turn_ends says so. */
-static void change(cluster_node *n, site *p)
+/*
+ * The resource, and then the disk. What fails here fails for good: node_turn_ends says so. True if
+ * earlier steps of this lock are durable.
+ */
+static bool change(cluster_node *n, site *p)
 {
     bool persists = false;
+    bool durable_before = p->last_write != n->counts.turns;
     n->counts.epochs += p->epoch != 0 && p->epoch != p->replica.stub.now.epoch;
     p->epoch = p->replica.stub.now.epoch;
     for (uint32_t i = 0; i < n->out.count; i++) {
@@ -137,11 +141,14 @@ static void change(cluster_node *n, site *p)
         }
     }
     if (!persists)
-        return;
+        return durable_before;
     replica_durable durable = {0};
     replica_save(&p->replica, &durable);
     store_save(n->store, &p->kept, &durable);
     replica_durable_end(&durable);
+    p->last_write = n->counts.turns;
+    n->writes = true;
+    return durable_before;
 }
 
 /*
@@ -175,10 +182,11 @@ static void send_message(cluster_node *n, site *p, wme_action *a)
         a->message.resource = &snapshot;
         memcpy(a->message.answered, p->kept.answered, sizeof a->message.answered);
     }
+    resp_out *say = a->early ? n->early : n->to_peer;
     for (uint8_t to = 0; to < n->wme.nodes; to++) {
         if ((a->to & wme_bit(to)) == 0)
             continue;
-        if (n->reached[to] && peer_say(&n->to_peer[to], n->wme.nodes, name, &a->message) == NULL)
+        if (n->reached[to] && peer_say(&say[to], n->wme.nodes, name, &a->message) == NULL)
             n->counts.sent++;
         else
             n->counts.dropped++;
@@ -225,14 +233,16 @@ void site_carry_out(cluster_node *n, site *p)
 {
     wme_out done;
     resp_out results[WME_MOST_ACTIONS];
-    change(n, p);
+    bool durable_before = change(n, p);
     done.count = n->out.count;
     memcpy(done.actions, n->out.actions, done.count * sizeof done.actions[0]);
     memcpy(results, n->results, done.count * sizeof results[0]);
     memset(n->results, 0, done.count * sizeof results[0]);
     n->out.count = 0;
-    for (uint32_t i = 0; i < done.count; i++)
+    for (uint32_t i = 0; i < done.count; i++) {
+        done.actions[i].early &= durable_before;
         show(n, p, &done.actions[i], &results[i]);
+    }
     for (uint32_t i = 0; i < done.count; i++)
         resp_free(&results[i]);
     wme_out_clear(&done);

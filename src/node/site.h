@@ -36,6 +36,7 @@ struct site {
     uint64_t last_token;                  /* largest that is known here */
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     bool handed_over;                     /* see drain.c */
+    uint64_t last_write;                  /* turn in which it last had something for the disk */
     uint64_t hash;
     size_t name_bytes;
     char name[];

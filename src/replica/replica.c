@@ -50,18 +50,38 @@ void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64
     paxos_start(&r->consensus, r->stub.now.epoch, first_proposer(r->stub.now.epoch, node), chance);
 }
 
-void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
-                     uint64_t chance, wme_out *out)
+static void restart_consensus(replica *r, const wme_node *node, const replica_durable *durable,
+                              uint64_t chance)
 {
-    uint32_t at = out->count;
     uint8_t first = first_proposer(durable->now.epoch, node);
-    memset(r, 0, sizeof *r);
     if (durable->consensus.epoch == durable->now.epoch)
         paxos_restart(&r->consensus, &durable->consensus, first, chance);
     else
         paxos_start(&r->consensus, durable->now.epoch, first, chance);
+}
+
+void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
+                     uint64_t chance, wme_out *out)
+{
+    uint32_t at = out->count;
+    memset(r, 0, sizeof *r);
+    restart_consensus(r, node, durable, chance);
     wme_restart(&r->stub, node, &durable->now, executed, out);
     connect(r, node, at, out);
+}
+
+/* Consensus without a proposal has nothing but its durable part: see paxos_restart. */
+bool replica_may_rest(const replica *r, const wme_node *node)
+{
+    return wme_may_rest(&r->stub, node) && !r->consensus.wants;
+}
+
+void replica_wake(replica *r, const wme_node *node, const replica_durable *saved, uint64_t executed,
+                  uint64_t chance)
+{
+    memset(r, 0, sizeof *r);
+    restart_consensus(r, node, saved, chance);
+    wme_wake(&r->stub, node, &saved->now, executed);
 }
 
 void replica_end(replica *r)

@@ -18,12 +18,16 @@ typedef struct replica {
 typedef struct replica_durable {
     wme_record now;
     paxos_durable consensus;
+    uint64_t rests; /* for who runs the node: since when this is all that there is; 0: it is not */
 } replica_durable;
 
 /* As the functions of wme.h; `chance`: a seed, different on each node. */
 void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64_t chance);
 void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
                      uint64_t chance, wme_out *out);
+bool replica_may_rest(const replica *r, const wme_node *node);
+void replica_wake(replica *r, const wme_node *node, const replica_durable *saved, uint64_t executed,
+                  uint64_t chance);
 void replica_end(replica *r);
 /* Both keep the operations they name. */
 void replica_save(const replica *r, replica_durable *to);

@@ -93,8 +93,13 @@ bool store_booted(const store *s);
 /* Durable when it returns, in memory mode too; before anything is sent to a peer. */
 bool store_mark_booted(store *s);
 
-/* Makes the turn durable. A turn without writes costs nothing. */
+/*
+ * Makes the turn durable. A turn without writes costs nothing. A turn may go on for as long as
+ * nothing of it must be durable.
+ */
 bool store_commit(store *s);
+/* Whether nothing has failed so far. */
+bool store_works(const store *s);
 
 typedef struct store_usage {
     uint64_t bytes; /* of the data file, as of the last commit; room in it that is free counts */

@@ -1,0 +1,238 @@
+/* What a node does between its replicas and its disk: what leaves when, and what a crash leaves. */
+#include "node_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The visitor at the owner's node is inside. */
+static uint8_t enter(world *w)
+{
+    world_lock(w, 0);
+    world_settle(w);
+    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
+    assert_int_equal(world_stub(w, 0)->now.owner, 0);
+    return 0;
+}
+
+static uint64_t commits(world *w, uint8_t node)
+{
+    return store_used(w->store[node]).commits;
+}
+
+/* ---- what leaves when ---- */
+
+static void test_invoke_is_early(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    assert_true(world_issue(w, owner));
+    assert_true(world_says(&w->node[owner].early[1], "INVOKE"));
+    assert_false(world_says(&w->node[owner].to_peer[1], "INVOKE"));
+    world_send_early(w, owner);
+    assert_true(world_deliver(w, owner, 1));
+    assert_false(world_says(&w->node[1].early[owner], "ACK")); /* it has not written it yet */
+    assert_true(world_says(&w->node[1].to_peer[owner], "ACK"));
+    world_settle(w);
+    assert_string_equal(w->visitor[owner].result, ":1\r\n");
+}
+
+/* An epoch that begins in this turn is not durable, so what is done in it must wait. */
+static void test_not_early_in_a_new_epoch(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    world_crash(w, 2);
+    world_start(w, 2);
+    world_lock(w, 2); /* it comes back through an epoch change */
+    world_end_turn(w, 2);
+    while (world_deliver(w, 2, 1) || world_deliver(w, 2, owner))
+        continue;
+    while (world_stub(w, owner)->now.epoch == 1) {
+        world_end_turn(w, owner);
+        for (uint8_t i = 1; i < WORLD_NODES; i++)
+            world_end_turn(w, i);
+        for (uint8_t to = 0; to < WORLD_NODES; to++)
+            for (uint8_t from = 0; from < WORLD_NODES; from++)
+                while (world_stub(w, owner)->now.epoch == 1 && world_deliver(w, from, to))
+                    continue;
+    }
+    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE); /* a change does not eject it */
+    assert_true(world_issue(w, owner));
+    assert_false(world_says(&w->node[owner].early[1], "INVOKE"));
+    assert_true(world_says(&w->node[owner].to_peer[1], "INVOKE"));
+    world_settle(w);
+    assert_string_equal(w->visitor[owner].result, ":1\r\n");
+}
+
+/* ---- what is written when ---- */
+
+static void test_written_once(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    uint64_t before[] = {commits(w, 0), commits(w, 1), commits(w, 2)};
+    for (int i = 0; i < 10; i++) {
+        assert_true(world_issue(w, owner));
+        world_settle(w);
+    }
+    assert_string_equal(w->visitor[owner].result, ":11\r\n");
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        assert_int_equal(world_value(w, i), 11);
+        assert_int_equal(commits(w, i) - before[i], 10); /* one for each, though it is read */
+    }
+}
+
+static void test_entering_writes_nothing(void **state)
+{
+    world *w = *state;
+    uint64_t before[] = {commits(w, 0), commits(w, 1), commits(w, 2)};
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        world_lock(w, i);
+        world_settle(w);
+        assert_int_equal(w->visitor[i].place, VISITOR_INSIDE);
+        world_exit(w, i);
+        world_settle(w);
+    }
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        assert_int_equal(commits(w, i), before[i]);
+}
+
+/* What was answered was executed nowhere for good: it is found again in what was accepted. */
+static void test_power_off(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    for (int i = 0; i < 5; i++) {
+        assert_true(world_issue(w, owner));
+        world_settle(w);
+    }
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        world_crash(w, i);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        world_start(w, i);
+    world_lock(w, 1);
+    world_pass(w, 2000);
+    assert_int_equal(w->visitor[1].place, VISITOR_INSIDE);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        assert_int_equal(world_value(w, i), 5);
+}
+
+/* ---- by chance ---- */
+
+typedef struct play {
+    world *w;
+    uint64_t seed;
+    uint8_t seen[4096]; /* results that were told */
+    uint64_t most;
+    uint32_t told[WORLD_NODES]; /* results of each visitor that were looked at */
+    uint32_t crashes;
+} play;
+
+static uint32_t chance(play *p, uint32_t of)
+{
+    p->seed = p->seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (uint32_t)(p->seed >> 33) % of;
+}
+
+/* No result is told twice. */
+static void look(play *p)
+{
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        const visitor *v = &p->w->visitor[i];
+        if (!p->w->up[i] || v->results == p->told[i])
+            continue;
+        uint64_t result = strtoull(v->result + 1, NULL, 10);
+        assert_true(result > 0 && result < sizeof p->seen);
+        assert_int_equal(p->seen[result]++, 0);
+        p->most = result > p->most ? result : p->most;
+        p->told[i] = v->results;
+    }
+}
+
+static void act(play *p, uint8_t node)
+{
+    switch (p->w->visitor[node].place) {
+    case VISITOR_OUT:
+        world_lock(p->w, node);
+        break;
+    case VISITOR_INSIDE:
+        if (chance(p, 4) == 0)
+            world_exit(p->w, node);
+        else
+            world_issue(p->w, node);
+        break;
+    default:
+        break;
+    }
+}
+
+static void crash(play *p, uint8_t node)
+{
+    if (chance(p, 2) == 0)
+        world_send_early(p->w, node);
+    world_crash(p->w, node);
+    p->told[node] = 0;
+    p->crashes++;
+}
+
+static void happen(play *p)
+{
+    world *w = p->w;
+    uint8_t node = (uint8_t)chance(p, WORLD_NODES);
+    uint32_t what = chance(p, 100);
+    if (chance(p, 200) == 0) {
+        w->now += NODE_TICK;
+        for (uint8_t i = 0; i < WORLD_NODES; i++)
+            if (w->up[i])
+                node_tick(&w->node[i], w->now);
+    } else if (!w->up[node]) {
+        if (chance(p, 200) == 0)
+            world_start(w, node);
+    } else if (chance(p, 2000) == 0) {
+        crash(p, node);
+    } else if (what < 15) {
+        act(p, node);
+    } else if (what < 40) {
+        world_end_turn(w, node);
+    } else {
+        world_deliver(w, node, (uint8_t)chance(p, WORLD_NODES));
+    }
+    look(p);
+}
+
+static void test_by_chance(void **state)
+{
+    play p = {.w = *state, .seed = 20261116};
+    for (int i = 0; i < 200000; i++)
+        happen(&p);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        if (!p.w->up[i])
+            world_start(p.w, i);
+    world_pass(p.w, 10000);
+    look(&p);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        assert_true(world_value(p.w, i) >= p.most); /* nothing that was told is lost */
+    assert_int_equal(world_value(p.w, 0), world_value(p.w, 1));
+    assert_int_equal(world_value(p.w, 0), world_value(p.w, 2));
+    print_message("%llu operations, %u crashes\n", (unsigned long long)p.most, p.crashes);
+    assert_true(p.most > 100 && p.crashes > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        {"an operation leaves before it is written, its acknowledgement does not",
+         test_invoke_is_early, world_open, world_close, NULL},
+        {"but not in an epoch that is not written", test_not_early_in_a_new_epoch, world_open,
+         world_close, NULL},
+        {"an operation is written once", test_written_once, world_open, world_close, NULL},
+        {"who only enters writes nothing", test_entering_writes_nothing, world_open, world_close,
+         NULL},
+        {"power off at all nodes", test_power_off, world_open, world_close, NULL},
+        {"crashes by chance", test_by_chance, world_open, world_close, NULL},
+    };
+    return cmocka_run_group_tests_name("node", tests, NULL, NULL);
+}
