@@ -16,6 +16,7 @@ bool node_start(cluster_node *n, uint8_t me, uint8_t nodes, bool ack_all, store 
     n->first_run = first_run;
     n->most_waiters = 10000;
     n->chance = chance;
+    n->run = chance | 1;
     n->now = now;
     n->counts.turns = 1;
     n->buckets = 256;
@@ -102,9 +103,13 @@ void node_receive(cluster_node *n, uint8_t from, const peer_said *said, uint64_t
         return;
     }
     wme_message m = said->message;
+    if (m.kind == WME_SYNC && site_knows(n, said->words, &m))
+        return;
     site *p = site_get(n, said->words.at, said->words.bytes);
     if (p == NULL || !check_snapshot(n, &m, &said->snapshot))
         return;
+    if (m.kind != WME_SYNC) /* that comes for want of news */
+        p->used_at = now;
     n->snapshot = &said->snapshot;
     replica_receive(&p->replica, &n->wme, from, &m, &n->out);
     site_carry_out(n, p);
@@ -144,9 +149,11 @@ static void sweep(cluster_node *n)
     enum { BUCKETS_AT_ONCE = 16 };
     for (uint32_t i = 0; i < BUCKETS_AT_ONCE; i++) {
         n->next_sweep = (n->next_sweep + 1) & (n->buckets - 1);
-        for (site *p = n->bucket[n->next_sweep]; p != NULL; p = p->next)
-            if (!is_busy(p))
+        for (site *p = n->bucket[n->next_sweep], *next; p != NULL; p = next) {
+            next = p->next;
+            if (!is_busy(p) && !site_rests(n, p))
                 tick(n, p);
+        }
     }
 }
 

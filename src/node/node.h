@@ -28,6 +28,7 @@ enum {
     NODE_BEAT = 100,
     NODE_FIRST_TIMEOUT = 400,
     NODE_MOST_TIMEOUT = 4000,
+    NODE_REST_AFTER = 60000, /* a lock that nobody uses does not stay in memory for longer */
     NODE_TRY_PATIENCE = 150, /* a TRY that must fetch the token fails after so long */
     NODE_MOST_PEER_OUTPUT = PEER_MOST_BYTES + (8 << 20), /* the largest message, and others */
 };
@@ -45,7 +46,7 @@ typedef struct node_counts {
 typedef struct node_figures {
     node_counts counts;
     store_usage store;
-    uint64_t locks;
+    uint64_t locks, resting;
     uint32_t nodes;
     uint32_t reached;   /* others that a connection to stands */
     uint32_t suspected; /* others */
@@ -61,10 +62,12 @@ typedef struct cluster_node {
     bool first_run; /* it has never been part of the cluster before */
     uint32_t most_waiters;
     const char *only; /* the one lock that there is; NULL: as many as are used */
+    uint64_t run;     /* no other run of this node has the same */
     uint64_t chance;
     uint64_t now;
     site **bucket;
     size_t buckets, sites;
+    size_t resting;                   /* locks that were in memory in this run, and are not now */
     size_t next_sweep;                /* bucket */
     resp_out to_peer[WME_MOST_NODES]; /* what is said to each, until it is sent */
     resp_out early[WME_MOST_NODES];   /* the same, before the end of the turn */

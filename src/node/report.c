@@ -15,6 +15,7 @@ void node_show(cluster_node *n)
         .counts = n->counts,
         .store = store_used(n->store),
         .locks = n->sites,
+        .resting = n->resting,
         .nodes = w->nodes,
         .suspected = (uint32_t)__builtin_popcount(w->suspected),
     };
@@ -111,8 +112,8 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
     print_ids(text, "nodes", all, (1U << all->nodes) - 1);
     print_ids(text, "reached", all, reached);
     print_ids(text, "suspected", all, n->wme.suspected);
-    print(text, "locks:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites, c->held,
-          c->waiting);
+    print(text, "locks:%zu\r\nresting:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites,
+          n->resting, c->held, c->waiting);
     print(text, "operations:%" PRIu64 "\r\nejected:%" PRIu64 "\r\nepochs:%" PRIu64 "\r\n",
           c->operations, c->ejected, c->epochs);
     print(text, "messages_sent:%" PRIu64 "\r\nmessages_received:%" PRIu64 "\r\n", c->sent,

@@ -97,6 +97,7 @@ void replica_save(const replica *r, replica_durable *to)
     to->consensus.promised = r->consensus.durable.promised;
     to->consensus.accepted = r->consensus.durable.accepted;
     wme_record_set(&to->consensus.value, &r->consensus.durable.value);
+    to->rests = 0;
 }
 
 void replica_durable_end(replica_durable *d)

@@ -18,7 +18,7 @@ typedef struct replica {
 typedef struct replica_durable {
     wme_record now;
     paxos_durable consensus;
-    uint64_t rests; /* for who runs the node: since when this is all that there is; 0: it is not */
+    uint64_t rests; /* for who runs the node: the run of it in which this is all; 0: in none */
 } replica_durable;
 
 /* As the functions of wme.h; `chance`: a seed, different on each node. */

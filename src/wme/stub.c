@@ -314,6 +314,11 @@ bool wme_may_rest(const wme_stub *stub, const wme_node *node)
            stub->now.queued == 0 && stub->request <= stub->now.granted[node->me];
 }
 
+bool wme_may_sleep_on(const wme_record *now, uint64_t executed, const wme_message *sync)
+{
+    return sync->epoch == now->epoch && sync->sn == now->sn && sync->executed == executed;
+}
+
 void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint64_t executed)
 {
     wme_start(stub, node, now->owner);

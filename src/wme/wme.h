@@ -268,6 +268,8 @@ void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint
  * between begins by wme_restart.
  */
 bool wme_may_rest(const wme_stub *stub, const wme_node *node);
+/* Whether a SYNC would lead to nothing. */
+bool wme_may_sleep_on(const wme_record *now, uint64_t executed, const wme_message *sync);
 void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint64_t executed);
 /* Drops what it keeps. */
 void wme_end(wme_stub *stub);

@@ -53,7 +53,7 @@ static void test_others(void **state)
     store_close(store_with(&options));
     scene_copy("b", "mixed"); /* the data of one node, the name of another */
     write_file("mixed", "node",
-               "baton data 1\ncluster test\nnode a\ndurability disk\nstate booted\n");
+               "baton data 2\ncluster test\nnode a\ndurability disk\nstate booted\n");
     options = options_for("mixed");
     expect_refusal(&options, "data.mdb is damaged: a record has a wrong sum, or cannot be");
     store_close(store_at("a")); /* nothing of all that has changed it */
@@ -64,10 +64,10 @@ static void test_node_file(void **state)
     static const char *const wrong[] = {
         "",
         "hello\n",
-        "baton data 1\n",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate asleep\n",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\nmore\n",
+        "baton data 2\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate asleep\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nmore\n",
     };
     (void)state;
     store_close(store_at("a"));
@@ -76,18 +76,18 @@ static void test_node_file(void **state)
         write_file("a", "node", wrong[i]);
         expect_refusal(&options, "/node is damaged, or not a file of baton");
     }
-    write_file("a", "node", "baton data 2\nwhatever comes\n");
-    expect_refusal(&options, "written by another version of baton (format 2, here 1)");
+    write_file("a", "node", "baton data 3\nwhatever comes\n");
+    expect_refusal(&options, "written by another version of baton (format 3, here 2)");
     remove_file("a", "node");
     expect_refusal(&options, "has data, but no file 'node'");
-    write_file("a", "node", "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\n");
+    write_file("a", "node", "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\n");
     remove_file("a", "data.mdb");
     expect_refusal(&options, "has lost its data.mdb");
     write_file("a", "data.mdb", "");
     expect_refusal(&options, "is damaged: its first pages are not what they should be");
     /* Died while it was made for the first time: begins again. */
     write_file("a", "node",
-               "baton data 1\ncluster test\nnode a\ndurability disk\nstate creating\n");
+               "baton data 2\ncluster test\nnode a\ndurability disk\nstate creating\n");
     store_close(store_at("a"));
 }
 

@@ -120,6 +120,96 @@ static void test_power_off(void **state)
         assert_int_equal(world_value(w, i), 5);
 }
 
+/* ---- locks at rest ---- */
+
+static void rest_all(world *w)
+{
+    for (int i = 0; i < 40 && w->node[0].sites + w->node[1].sites + w->node[2].sites > 0; i++)
+        world_pass(w, NODE_REST_AFTER / 10);
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        assert_int_equal(w->node[i].sites, 0);
+        assert_int_equal(w->node[i].resting, 1);
+    }
+}
+
+static void test_rests(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    uint64_t token = w->visitor[owner].token;
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    world_pass(w, 2 * NODE_REST_AFTER);
+    assert_int_equal(w->node[owner].sites, 1); /* somebody is inside */
+    world_exit(w, owner);
+    rest_all(w);
+    uint64_t sent = w->node[owner].counts.sent;
+    world_lock(w, owner);
+    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE); /* the token is where it was */
+    assert_int_equal(w->node[owner].counts.sent, sent);
+    assert_true(w->visitor[owner].token > token);
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    assert_string_equal(w->visitor[owner].result, ":2\r\n");
+    world_exit(w, owner);
+    rest_all(w);
+    world_lock(w, 2);
+    world_settle(w);
+    assert_true(world_issue(w, 2));
+    world_settle(w);
+    assert_string_equal(w->visitor[2].result, ":3\r\n");
+    assert_int_equal(world_stub(w, 1)->now.epoch, 1); /* nobody had to be suspected */
+}
+
+/* The one lock of a node that has no other does not; and there is no other. */
+static void test_only(void **state)
+{
+    world *w = *state;
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        w->node[i].only = "lock";
+    world_lock(w, 0);
+    world_settle(w);
+    world_exit(w, 0);
+    world_pass(w, 2 * NODE_REST_AFTER);
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        assert_non_null(site_find(&w->node[i], "lock", 4));
+        assert_null(site_get(&w->node[i], "look", 4));
+        assert_null(site_get(&w->node[i], "locks", 5));
+    }
+}
+
+/* What was said to rest in an earlier run of the node may have been woken in that, and be old. */
+static void test_rests_and_crashes(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    world_exit(w, owner);
+    rest_all(w);
+    world_lock(w, 1); /* the token moves, and only memory knows */
+    world_settle(w);
+    world_exit(w, 1);
+    world_settle(w);
+    world_crash(w, owner);
+    world_start(w, owner);
+    world_lock(w, owner);
+    assert_int_equal(w->visitor[owner].place, VISITOR_WAITS);
+    assert_true(world_stub(w, owner)->blocked);
+    world_pass(w, 2000);
+    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE);
+}
+
+static void test_token_at_rest_is_handed_over(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    world_exit(w, owner);
+    rest_all(w);
+    node_hand_over(&w->node[owner]);
+    world_settle(w);
+    assert_int_not_equal(world_stub(w, 1)->now.owner, owner);
+    assert_true(node_hand_over(&w->node[owner]));
+}
+
 /* ---- by chance ---- */
 
 typedef struct play {
@@ -232,6 +322,11 @@ int main(void)
         {"who only enters writes nothing", test_entering_writes_nothing, world_open, world_close,
          NULL},
         {"power off at all nodes", test_power_off, world_open, world_close, NULL},
+        {"a lock that nobody uses rests", test_rests, world_open, world_close, NULL},
+        {"the only lock does not, and is the only one", test_only, world_open, world_close, NULL},
+        {"and a crash ends that", test_rests_and_crashes, world_open, world_close, NULL},
+        {"its token is handed over", test_token_at_rest_is_handed_over, world_open, world_close,
+         NULL},
         {"crashes by chance", test_by_chance, world_open, world_close, NULL},
     };
     return cmocka_run_group_tests_name("node", tests, NULL, NULL);
