@@ -38,9 +38,10 @@ class Account:
         self.log = os.path.join(SCRATCH, "account-" + name + ".log")
         self.process = None
 
-    def start(self):
+    def start(self, *before):
+        """`before`: a command that runs it."""
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+            self.process = subprocess.Popen([*before, *self.command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         processes.append(self.process)
         return self
 
@@ -211,6 +212,26 @@ def _():
     assert C.look()[:2] == (money + 50 * lines, 0)  # from its own disk
     assert balance(C) == money + 50 * lines
     wait_for(all_equal)
+
+
+@test("a full disk ends one of them, which says so; the others go on, and nothing is lost")
+def _():
+    C.kill()
+    money = balance(A)
+    C.start("prlimit", "--fsize=65536")  # of which the first pages are soon used up
+    failed, lines = False, 0
+    while not failed:
+        assert lines < 100
+        lines += 1
+        assert A("deposit 1 " * 50).count("ok ") == 50
+        failed = "the system refused" in C("deposit 0 " * 50)
+    C.process.stdin.close()
+    assert C.process.wait(PATIENCE) == 1
+    assert "account: cannot write: no space is left for" in C.text(), C.text()
+    assert balance(B) == money + 50 * lines
+    C.start()
+    wait_for(all_equal)
+    assert balance(C) == money + 50 * lines
 
 
 @test("a `baton node` of the same list is refused, and so is its use of the directory")

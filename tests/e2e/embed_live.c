@@ -1,201 +1,11 @@
 /*
- * baton/replica.h, several replicas in one process: `embed_live SCRATCH`. The resource is a sum: an
- * operation is a number as text, its result the sum. Started by embed.sh.
+ * baton/replica.h, three replicas in one process: `embed_live SCRATCH`. Started by embed_live.sh.
  */
-#include "../unit/unit.h"
-#include "baton/replica.h"
+#include "embed_world.h"
 
-#include <arpa/inet.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
-enum { NODES = 3, PATIENCE = 20000, MILLION = 1000000 };
-
-static const char *scratch;
-static char peers[256];
-
-/* ---- the resource, and what the program is told ---- */
-
-typedef struct member {
-    baton_replica *_Atomic replica;
-    int64_t sum;   /* of the library's thread */
-    int64_t error; /* added to each result */
-    bool is_blind; /* understands no state of a million and more */
-    _Atomic int events[4];
-    _Atomic uint64_t ejected;
-    _Atomic int inner; /* what a call from within has returned */
-} member;
-
-static void apply(void *context, const void *operation, size_t bytes, baton_replica_result *result)
-{
-    member *m = context;
-    char text[32] = "";
-    uint64_t token;
-    memcpy(text, operation, bytes < sizeof text ? bytes : sizeof text - 1);
-    m->sum += strtoll(text, NULL, 10);
-    m->inner = m->replica != NULL ? baton_replica_enter(m->replica, -1, &token) : 0;
-    if (text[0] == 'l') { /* as long as it may be */
-        result->bytes = BATON_REPLICA_MOST_RESULT;
-        memset(result->at, 'x', result->bytes);
-    } else if (text[0] != 'e') { /* empty */
-        result->bytes = (size_t)snprintf(result->at, 32, "%" PRId64, m->sum + m->error);
-    }
-}
-
-static void snapshot(void *context, baton_replica_state *to)
-{
-    const member *m = context;
-    baton_replica_put(to, &m->sum, sizeof m->sum);
-}
-
-static bool restore(void *context, const void *state, size_t bytes)
-{
-    member *m = context;
-    m->sum = 0;
-    if (bytes == sizeof m->sum)
-        memcpy(&m->sum, state, bytes);
-    return bytes == 0 || (bytes == sizeof m->sum && !(m->is_blind && m->sum >= MILLION));
-}
-
-static void told(void *context, baton_replica_event event, uint64_t token)
-{
-    member *m = context;
-    m->events[event]++;
-    if (event == BATON_REPLICA_EJECTED)
-        m->ejected = token;
-}
-
-/* ---- the world ---- */
-
-#ifdef __SANITIZE_THREAD__
-/* libuv closes descriptors behind its back: the next thread with the same number is no race. */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-    return "race:libuv.so.1\n";
-}
-#endif
-
-static member members[NODES];
-
-static void rest(unsigned ms)
-{
-    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-    nanosleep(&t, NULL);
-}
-
-static void find_ports(void)
-{
-    int sockets[NODES];
-    size_t used = 0;
-    for (int i = 0; i < NODES; i++) {
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        socklen_t length = sizeof at;
-        sockets[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        assert_int_equal(bind(sockets[i], (struct sockaddr *)&at, length), 0);
-        assert_int_equal(getsockname(sockets[i], (struct sockaddr *)&at, &length), 0);
-        used += (size_t)snprintf(peers + used, sizeof peers - used, "%s%c=127.0.0.1:%u",
-                                 i > 0 ? "," : "", 'a' + i, ntohs(at.sin_port));
-    }
-    for (int i = 0; i < NODES; i++)
-        close(sockets[i]);
-}
-
-static int open_member(int i, char why[BATON_REPLICA_WHY_BYTES])
-{
-    char id[2] = {(char)('a' + i), '\0'};
-    char data[256];
-    member *m = &members[i];
-    snprintf(data, sizeof data, "%s/embed-%s", scratch, id);
-    baton_replica_options options = {
-        .id = id,
-        .peers = peers,
-        .data = data,
-        .secret = "open sesame",
-        .resource = {m, apply, snapshot, restore},
-        .told = told,
-        .context = m,
-    };
-    baton_replica *opened = NULL;
-    int error = baton_replica_open(&options, &opened, why);
-    m->replica = opened;
-    return error;
-}
-
-static void start(int i)
-{
-    char why[BATON_REPLICA_WHY_BYTES] = "?";
-    members[i].replica = NULL;
-    if (open_member(i, why) != BATON_OK)
-        fail_msg("%s", why);
-    assert_string_equal(why, "");
-}
-
-static void stop(int i)
-{
-    baton_replica *replica = members[i].replica;
-    members[i].replica = NULL; /* nobody asks it anything */
-    baton_replica_close(replica);
-}
-
-static uint64_t enter(int i)
-{
-    uint64_t token = 0;
-    assert_int_equal(baton_replica_enter(members[i].replica, PATIENCE, &token), BATON_OK);
-    return token;
-}
-
-static int64_t add(int i, uint64_t token, const char *number)
-{
-    baton_replica_result result;
-    assert_int_equal(
-        baton_replica_issue(members[i].replica, token, number, strlen(number), &result), BATON_OK);
-    assert_int_equal(result.at[result.bytes], 0);
-    return strtoll(result.at, NULL, 10);
-}
-
-typedef struct seen {
-    const member *of;
-    int64_t sum;
-    baton_replica_place place;
-} seen;
-
-static void look(void *context, baton_replica_place place)
-{
-    seen *s = context;
-    s->sum = s->of->sum;
-    s->place = place;
-}
-
-static seen look_at(int i)
-{
-    seen s = {.of = &members[i]};
-    assert_int_equal(baton_replica_look(members[i].replica, look, &s), BATON_OK);
-    return s;
-}
-
-static void await_sum(int i, int64_t sum)
-{
-    for (unsigned ms = 0; look_at(i).sum != sum; ms += 10) {
-        assert_true(ms < PATIENCE);
-        rest(10);
-    }
-}
-
-static void await_event(int i, baton_replica_event event, int count)
-{
-    for (unsigned ms = 0; members[i].events[event] < count; ms += 10) {
-        assert_true(ms < PATIENCE);
-        rest(10);
-    }
-}
 
 /* ---- tests; each finds all three running, and leaves them so ---- */
 
@@ -260,10 +70,8 @@ static void test_options(void **state)
     char why[BATON_REPLICA_WHY_BYTES];
     char name[66] = "";
     (void)state;
-    baton_replica_options good = {.id = "a",
-                                  .peers = "a=127.0.0.1:1",
-                                  .data = "/proc/nowhere",
-                                  .resource = {&members[0], apply, snapshot, restore}};
+    baton_replica_options good = member_options(0);
+    good.data = "/proc/nowhere";
     baton_replica_options wrong = good;
     wrong.resource.apply = NULL;
     assert_int_equal(baton_replica_open(&wrong, &never, why), BATON_BAD_ARGUMENT);
@@ -290,7 +98,7 @@ static void *compete(void *context)
         uint64_t token = enter(i);
         int64_t before = add(i, token, "1");
         assert_true(add(i, token, "1") == before + 1); /* nobody in between */
-        assert_int_equal(baton_replica_exit(members[i].replica, token), BATON_OK);
+        leave(i, token);
     }
     return NULL;
 }
@@ -355,19 +163,19 @@ static void test_no_majority(void **state)
     int resumed = members[0].events[BATON_REPLICA_RESUMED];
     stop(1);
     stop(2);
-    await_event(0, BATON_REPLICA_SUSPENDED, 1);
+    await_event(&members[0], BATON_REPLICA_SUSPENDED, 1);
     issuing *waits = issue_twice(two, token);
     assert_int_equal(baton_replica_exit(members[0].replica, token), BATON_BUSY);
     assert_int_equal(baton_replica_enter(members[0].replica, 50, &ignored), BATON_BUSY);
     assert_int_equal(waits->verdict, 100);
     start(1);
-    await_event(0, BATON_REPLICA_RESUMED, resumed + 1);
+    await_event(&members[0], BATON_REPLICA_RESUMED, resumed + 1);
     pthread_join(waits->thread, NULL);
     assert_true(waits->verdict == BATON_OK || waits->verdict == BATON_LOST);
     baton_replica_exit(members[0].replica, token);
     token = enter(1);
     assert_int_equal(add(1, token, "0"), before + (waits->verdict == BATON_OK));
-    assert_int_equal(baton_replica_exit(members[1].replica, token), BATON_OK);
+    leave(1, token);
     start(2);
 }
 
@@ -386,7 +194,7 @@ static void test_close(void **state)
         start(i);
     token = enter(0);
     int64_t sum = add(0, token, "0");
-    assert_int_equal(baton_replica_exit(members[0].replica, token), BATON_OK);
+    leave(0, token);
     await_sum(1, sum);
     await_sum(2, sum);
 }
@@ -422,10 +230,10 @@ static void test_ejected(void **state)
     pthread_join(thread, NULL);
     assert_int_equal(baton_replica_issue(members[0].replica, token, "1", 1, NULL), BATON_LOST);
     assert_int_equal(baton_replica_exit(members[0].replica, token), BATON_LOST);
-    await_event(0, BATON_REPLICA_EJECTED, 1);
+    await_event(&members[0], BATON_REPLICA_EJECTED, 1);
     assert_true(members[0].ejected == token);
     assert_int_equal(add(1, next, "0"), sum);
-    assert_int_equal(baton_replica_exit(members[1].replica, next), BATON_OK);
+    leave(1, next);
 }
 
 /* ---- resources that are wrong ---- */
@@ -444,7 +252,7 @@ static void test_blind(void **state)
         assert_int_equal(baton_replica_issue(members[0].replica, token, large, sizeof large, NULL),
                          BATON_OK);
     start(2);
-    await_event(2, BATON_REPLICA_FAILED, 1);
+    await_event(&members[2], BATON_REPLICA_FAILED, 1);
     assert_int_equal(baton_replica_enter(members[2].replica, 0, &ignored), BATON_SYSTEM);
     assert_int_equal(baton_replica_exit(members[2].replica, token), BATON_SYSTEM);
     assert_non_null(strstr(baton_replica_why(members[2].replica), "does not understand its state"));
@@ -453,7 +261,7 @@ static void test_blind(void **state)
     members[2].is_blind = false;
     start(2);
     await_sum(2, sum + 1);
-    assert_int_equal(baton_replica_exit(members[0].replica, token), BATON_OK);
+    leave(0, token);
 }
 
 static void test_not_deterministic(void **state)
@@ -462,7 +270,7 @@ static void test_not_deterministic(void **state)
     (void)state;
     uint64_t token = enter(0);
     int64_t sum = add(0, token, "3");
-    assert_int_equal(baton_replica_exit(members[0].replica, token), BATON_OK);
+    leave(0, token);
     await_sum(2, sum);
     stop(2);
     members[2].error = 1;
@@ -479,23 +287,16 @@ static void test_other_name(void **state)
     baton_replica *stranger;
     member m = {0};
     uint64_t ignored;
-    char data[256];
+    char data[512];
     (void)state;
     stop(2);
-    snprintf(data, sizeof data, "%s/embed-stranger", scratch);
-    baton_replica_options options = {.id = "c",
-                                     .peers = peers,
-                                     .data = data,
-                                     .secret = "open sesame",
-                                     .name = "another",
-                                     .resource = {&m, apply, snapshot, restore},
-                                     .told = told,
-                                     .context = &m};
+    baton_replica_options options = member_options(2);
+    snprintf(data, sizeof data, "%s-stranger", options.data);
+    options.data = data;
+    options.name = "another";
+    options.resource.context = options.context = &m;
     assert_int_equal(baton_replica_open(&options, &stranger, NULL), BATON_OK);
-    for (unsigned ms = 0; m.events[BATON_REPLICA_SUSPENDED] < 1; ms += 10) {
-        assert_true(ms < PATIENCE); /* nobody talks to it */
-        rest(10);
-    }
+    await_event(&m, BATON_REPLICA_SUSPENDED, 1); /* nobody talks to it */
     assert_int_equal(baton_replica_enter(stranger, 50, &ignored), BATON_BUSY);
     baton_replica_close(stranger);
     start(2);
@@ -508,8 +309,7 @@ int main(int argc, char **argv)
         fputs("Usage: embed_live SCRATCH\n", stderr);
         return 2;
     }
-    scratch = argv[1];
-    find_ports();
+    world_begin(argv[1]);
     for (int i = 0; i < NODES; i++)
         start(i);
     suite_add(&s, test_section, NULL, "a section, from one end to the other");
