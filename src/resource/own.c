@@ -198,6 +198,7 @@ bool own_wake(store *s, const store_lock *lock)
     if (w.executed != lock->executed)
         return store_damaged(s, "operations of a resource are missing");
     return w.digest == lock->digest ||
-           own_fail(s, "the resource is not deterministic: run again, the same operations gave "
-                       "other results");
+           own_fail(s,
+                    "the resource is not deterministic, or of another version of the program: run "
+                    "again, the same operations gave other results");
 }
