@@ -89,7 +89,7 @@ static int parse_option(int option, wish *w, char **argv)
         w->peers = optarg;
         return EXIT_DONE;
     case DATA:
-        w->daemon->data = optarg;
+        w->daemon->driver.data = optarg;
         return EXIT_DONE;
     case 'c':
         if (w->serve.addresses == MOST_ADDRESSES)
@@ -101,8 +101,8 @@ static int parse_option(int option, wish *w, char **argv)
         return w->serve.http != NULL ? EXIT_DONE
                                      : usage_error("node", "--http takes a port, or HOST:PORT");
     case ACK:
-        w->daemon->ack_all = strcmp(optarg, "all") == 0;
-        return w->daemon->ack_all || strcmp(optarg, "owner") == 0
+        w->daemon->driver.ack_all = strcmp(optarg, "all") == 0;
+        return w->daemon->driver.ack_all || strcmp(optarg, "owner") == 0
                    ? EXIT_DONE
                    : usage_error("node", "--ack is all or owner");
     case CONSENSUS:
@@ -114,7 +114,7 @@ static int parse_option(int option, wish *w, char **argv)
     case BYTES:
         if (!parse_number(optarg, 1 << 20, 1ULL << 42, &number))
             return usage_error("node", "--max-bytes takes a whole number from 1048576");
-        w->daemon->most_bytes = (size_t)number;
+        w->daemon->driver.most_bytes = (size_t)number;
         return EXIT_DONE;
     case DRAIN:
         return parse_number(optarg, 0, 3600000, &w->serve.drain)
@@ -160,18 +160,11 @@ static int read_config(int argc, char **argv, wish *w)
 
 static bool is_local(const wish *w)
 {
-    char address[PEERS_MOST_HOST + 16];
-    const peers *all = &w->daemon->peers;
     for (uint32_t i = 0; i < w->serve.addresses; i++)
         if (!listen_is_local(w->serve.address[i]))
             return false;
-    for (uint8_t i = 0; i < all->nodes; i++) {
-        const char *form = strchr(all->node[i].host, ':') != NULL ? "[%s]:%u" : "%s:%u";
-        snprintf(address, sizeof address, form, all->node[i].host, all->node[i].port);
-        if (!listen_is_local(address))
-            return false;
-    }
-    return w->serve.http == NULL || listen_is_local(w->serve.http);
+    return driver_is_local(&w->daemon->driver) &&
+           (w->serve.http == NULL || listen_is_local(w->serve.http));
 }
 
 /* paxos, or etcd=URL,... or etcd/NAME=URL,... */
@@ -188,7 +181,7 @@ static int choose_engine(wish *w)
                                    "of up to 24 characters etcd/NAME=http://HOST:PORT");
     memcpy(engine, w->consensus, length);
     engine[length] = '\0';
-    if (!peers_set_engine(&w->daemon->peers, engine))
+    if (!peers_set_engine(&w->daemon->driver.peers, engine))
         return usage_error("node",
                            "'%s' is no engine of consensus: paxos, etcd or etcd/NAME; a "
                            "name is of a-z, 0-9 and '-'",
@@ -201,9 +194,9 @@ static int choose_engine(wish *w)
 static int check(wish *w)
 {
     char words[PEERS_COMPLAINT];
-    if (w->id == NULL || w->peers == NULL || w->daemon->data == NULL)
+    if (w->id == NULL || w->peers == NULL || w->daemon->driver.data == NULL)
         return usage_error("node", "--id, --peers and --data are needed");
-    if (!peers_parse(&w->daemon->peers, w->peers, w->id, words))
+    if (!peers_parse(&w->daemon->driver.peers, w->peers, w->id, words))
         return usage_error("node", "%s", words);
     if (words[0] != '\0')
         fprintf(stderr, "baton node: %s\n", words);
@@ -225,7 +218,7 @@ static int run(wish *w)
         return EXIT_DONE;
     }
     w->serve.secret = secret;
-    w->daemon->secret = (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
+    w->daemon->driver.secret = (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
     const char *trouble = serve(&w->serve);
     free(secret);
     if (trouble == NULL)
@@ -256,7 +249,7 @@ static int read_options(int argc, char **argv, wish *w)
 
 int cmd_node(int argc, char **argv)
 {
-    static node_daemon daemon = {.most_bytes = 1 << 30};
+    static node_daemon daemon = {.driver = {.most_bytes = 1 << 30}};
     wish w = {
         .daemon = &daemon,
         .serve = {.backend = &serve_node,

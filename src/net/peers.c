@@ -173,6 +173,20 @@ bool peers_set_engine(peers *p, const char *engine)
     return make_digest(p, engine, p->digest);
 }
 
+static bool bind_digest(uint8_t digest[PROOF_BYTES], const char *word)
+{
+    char text[PROOF_BYTES + PEERS_MOST_WORD];
+    size_t length = strnlen(word, PEERS_MOST_WORD);
+    memcpy(text, digest, PROOF_BYTES);
+    memcpy(text + PROOF_BYTES, word, length);
+    return proof_digest(text, PROOF_BYTES + length, digest);
+}
+
+bool peers_bind(peers *p, const char *word)
+{
+    return bind_digest(p->ids, word) && bind_digest(p->digest, word);
+}
+
 uint8_t peers_find(const peers *p, const char *id, size_t bytes)
 {
     uint8_t at = 0;

@@ -8,8 +8,8 @@
  * brings back what was decided by replica_decided. It may lose a proposal, or the answer: the same
  * is proposed again with every tick until the epoch has ended.
  */
-#ifndef BATON_REPLICA_H
-#define BATON_REPLICA_H
+#ifndef BATON_REPLICA_REPLICA_H
+#define BATON_REPLICA_REPLICA_H
 
 #include "../consensus/paxos.h"
 
