@@ -11,7 +11,9 @@
 enum {
     PEERS_MOST_ID = 32,
     PEERS_MOST_HOST = 253, /* a name in the DNS */
+    PEERS_MOST_WORD = 128, /* bytes of it that count */
     PEERS_COMPLAINT = 256,
+    PEERS_MOST_ENGINE = 29, /* "etcd/" and a name of 24 */
 };
 
 typedef struct peers_node {
@@ -24,10 +26,13 @@ typedef struct peers {
     uint8_t nodes;
     uint8_t me;
     peers_node node[WME_MOST_NODES];
+    char engine[PEERS_MOST_ENGINE + 1]; /* of consensus: "paxos", "etcd", "etcd/NAME" */
     /*
      * Of all ids. The same on all nodes of a cluster, or they do not talk to each other. Not of the
      * addresses: one may change while the cluster runs, and be another seen from elsewhere.
      */
+    uint8_t ids[PROOF_BYTES];
+    /* Of these, and of the engine if that is not paxos: what the cluster is. */
     uint8_t digest[PROOF_BYTES];
 } peers;
 
@@ -36,6 +41,13 @@ typedef struct peers {
  * is true, `words` is a warning, or empty.
  */
 bool peers_parse(peers *p, const char *list, const char *me, char words[PEERS_COMPLAINT]);
+/* Another engine than paxos; false if that is no good name of one. */
+bool peers_set_engine(peers *p, const char *engine);
+/*
+ * For nodes that are of another kind than `baton node`: only those bound to the same word talk to
+ * each other.
+ */
+void peers_bind(peers *p, const char *word);
 /* The number of the node of that id, or `nodes` if there is none. */
 uint8_t peers_find(const peers *p, const char *id, size_t bytes);
 /* Whether that can be an id: 1 to 32 of a to z, 0 to 9 and '-'. */

@@ -39,6 +39,7 @@ typedef struct node_counts {
     uint64_t operations, ejected, sent, received, dropped;
     uint64_t turns;                        /* with the one that has begun */
     uint64_t epochs;                       /* changes, over all locks */
+    uint64_t asked, unanswered, refused;   /* consensus outside; the last: it makes no sense */
     uint64_t held, waiting, longest_queue; /* now; the last as of the last tick */
     durations holds, waits;
 } node_counts;
@@ -49,9 +50,11 @@ typedef struct node_figures {
     store_usage store;
     uint64_t locks, resting;
     uint32_t nodes;
-    uint32_t reached;   /* others that a connection to stands */
-    uint32_t suspected; /* others */
-    bool majority;      /* this node and those it reaches and does not suspect are one */
+    uint32_t reached;     /* others that a connection to stands */
+    uint32_t suspected;   /* others */
+    bool majority;        /* this node and those it reaches and does not suspect are one */
+    bool outside;         /* so is consensus, */
+    bool outside_reached; /* and was there when it was last asked */
 } node_figures;
 
 typedef struct cluster_node {
@@ -62,13 +65,16 @@ typedef struct cluster_node {
     bool drains;    /* is about to end: nobody is let in any more */
     bool first_run; /* it has never been part of the cluster before */
     uint32_t most_waiters;
-    uint64_t run; /* no other run of this node has the same */
+    const char *only; /* the one lock that there is; NULL: as many as are used */
+    uint64_t run;     /* no other run of this node has the same */
     uint64_t chance;
     uint64_t now;
     site **bucket;
     size_t buckets, sites;
     size_t resting;                   /* locks that were in memory in this run, and are not now */
     size_t next_sweep;                /* bucket */
+    site *asking, *last_asking;       /* what they want to know is to be asked outside */
+    bool outside_reached;             /* who is asked was there the last time */
     resp_out to_peer[WME_MOST_NODES]; /* what is said to each, until it is sent */
     resp_out early[WME_MOST_NODES];   /* the same, before the end of the turn */
     bool writes;                      /* something in this turn must be durable */
@@ -113,6 +119,11 @@ const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uin
  */
 const char *node_resume(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
                         uint64_t now);
+/* The same for an operation as it is executed; it stays the caller's. */
+const char *node_issue_op(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
+                          wme_op *issued);
+/* Little room is left for data: operations that need some are to be refused. */
+bool node_is_full(const cluster_node *n);
 /* Value, epoch, sn and number of operations, as this node has them. */
 bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out);
 

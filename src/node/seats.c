@@ -308,11 +308,6 @@ static void exit_section(cluster_node *n, session_roles *me, const char *name, s
     me->hear(me, m, name, bytes);
 }
 
-static cluster_node *node_of(registry *r)
-{
-    return (cluster_node *)(void *)r;
-}
-
 static registry_verdict node_tell(registry *r, session_roles *me, const char *name, size_t bytes,
                                   wdme_message m, uint64_t now)
 {
@@ -335,27 +330,47 @@ static registry_verdict node_tell(registry *r, session_roles *me, const char *na
 }
 
 /* What others have accepted must still find room, so operations end a good while before it does. */
-static bool is_full(const cluster_node *n)
+bool node_is_full(const cluster_node *n)
 {
     store_usage used = store_used(n->store);
     return used.bytes > used.most - used.most / 8;
 }
 
+/* The session's seat, if it is inside with that token. */
+static seat *find_inside(const cluster_node *n, const session_roles *me, byte_string name,
+                         uint64_t token)
+{
+    const site *p = site_find(n, (const char *)name.at, name.bytes);
+    seat *s = p != NULL ? seat_find(me, p) : NULL;
+    return seat_has(s, token) ? s : NULL;
+}
+
+static const char stale[] = "STALE the section with this token is over, or was never yours";
+
 const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
                        const op *o)
 {
-    site *p = site_find(n, (const char *)name.at, name.bytes);
-    seat *s = p != NULL ? seat_find(me, p) : NULL;
-    if (!seat_has(s, token))
-        return "STALE the section with this token is over, or was never yours";
-    if (is_full(n) && o->verb != OP_GET && o->verb != OP_DEL && o->verb != OP_SCAN)
+    if (find_inside(n, me, name, token) == NULL)
+        return stale;
+    if (node_is_full(n) && o->verb != OP_GET && o->verb != OP_DEL && o->verb != OP_SCAN)
         return "FULL this node has little room left for data; see --max-bytes";
     wme_op *issued = op_encode(o);
     if (issued == NULL)
         return "OOM the node is out of memory";
+    const char *trouble = node_issue_op(n, me, name, token, issued);
+    wme_op_drop(issued);
+    return trouble;
+}
+
+const char *node_issue_op(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
+                          wme_op *issued)
+{
+    seat *s = find_inside(n, me, name, token);
+    if (s == NULL)
+        return stale;
+    site *p = s->of;
     s->state = SEAT_ISSUES;
     wme_refusal why = replica_issue(&p->replica, &n->wme, &s->user, issued, &n->out);
-    wme_op_drop(issued);
     if (why != WME_FINE) {
         s->state = SEAT_INSIDE;
         return why == WME_OVERSIZED ? "ERR the operation is too large"
@@ -440,55 +455,13 @@ static bool node_release(registry *r, const char *name, size_t bytes, uint64_t g
     return false;
 }
 
-/* ---- for those who look ---- */
-
-static void node_each(registry *r, void (*each)(const registry_row *row, void *context),
-                      void *context)
-{
-    cluster_node *n = node_of(r);
-    for (size_t b = 0; b < n->buckets; b++)
-        for (const site *p = n->bucket[b]; p != NULL; p = p->next)
-            for (const seat *s = p->seats; s != NULL; s = s->next)
-                if (seat_is_inside(s))
-                    each(&(registry_row){p->name, p->name_bytes, s->user.token, s->since, s->who,
-                                         p->waiters},
-                         context);
-}
-
-/* From any thread: as of the end of the last turn. */
-static registry_counts node_count(registry *r)
-{
-    node_figures f = node_look(node_of(r));
-    const node_counts *c = &f.counts;
-    return (registry_counts){
-        .locks = f.locks,
-        .held = c->held,
-        .waiting = c->waiting,
-        .longest_queue = c->longest_queue,
-        .sections = c->sections,
-        .tries = c->tries,
-        .failed = c->failed,
-        .resets = c->resets,
-        .lost = c->lost + c->ejected,
-        .stale = c->stale,
-        .timeouts = c->timeouts,
-        .holds = c->holds,
-        .waits = c->waits,
-    };
-}
-
-static uint64_t node_locks(registry *r)
-{
-    return node_of(r)->sites;
-}
-
 const registry_ways node_ways = {
     .leave = node_leave,
     .tell = node_tell,
     .wait_over = node_wait_over,
     .lease_over = node_lease_over,
     .release = node_release,
-    .each = node_each,
-    .count = node_count,
-    .locks = node_locks,
+    .each = report_each,
+    .count = report_count,
+    .locks = report_locks,
 };

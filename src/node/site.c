@@ -86,6 +86,8 @@ site *site_get(cluster_node *n, const char *name, size_t bytes)
     site *p = find(n, hash, name, bytes);
     if (p != NULL)
         return p;
+    if (n->only != NULL && (strlen(n->only) != bytes || memcmp(n->only, name, bytes) != 0))
+        return NULL;
     p = calloc(1, sizeof *p + bytes);
     if (p == NULL)
         return NULL;
@@ -125,7 +127,7 @@ void site_free(cluster_node *n, site *p)
 
 bool site_rests(cluster_node *n, site *p)
 {
-    if (n->now < p->used_at + NODE_REST_AFTER || n->drains ||
+    if (n->now < p->used_at + NODE_REST_AFTER || n->drains || n->only != NULL || p->asks ||
         !replica_may_rest(&p->replica, &n->wme))
         return false;
     replica_durable saved = {0};
@@ -303,6 +305,10 @@ static void show(cluster_node *n, site *p, wme_action *a, const resp_out *result
     case WME_KEPT:
     case WME_EJECTED:
         seat_told(n, s, a);
+        break;
+    case WME_PROPOSE:
+        if (n->wme.outside)
+            site_ask(n, p);
         break;
     case WME_SUSPENDED:
     case WME_RESUMED:

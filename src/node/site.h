@@ -39,7 +39,10 @@ struct site {
     uint64_t last_token;                  /* largest that is known here */
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     bool handed_over;                     /* see drain.c */
-    uint64_t last_write;                  /* turn in which it last had something for the disk */
+    bool asks;                            /* for a decision from outside; see outside.c */
+    uint64_t ask_after;                   /* not before that */
+    site *next_asking;
+    uint64_t last_write; /* turn in which it last had something for the disk */
     uint64_t hash;
     size_t name_bytes;
     char name[];
@@ -58,6 +61,13 @@ void sites_wake(cluster_node *n);
 
 /* Does what the last step at this lock wants done. */
 void site_carry_out(cluster_node *n, site *p);
+
+/* ---- node.c ---- */
+/* Wants to know how its epoch ends; whoever asks outside takes it from the list of those. */
+void site_ask(cluster_node *n, site *p);
+site *site_next_asking(cluster_node *n);
+/* What was decided outside about a lock. */
+wme_refusal site_decided(cluster_node *n, site *p, const wme_record *decision);
 
 /* ---- seats.c ---- */
 seat *seat_find(const session_roles *who, const site *of); /* NULL: it has none */
@@ -79,6 +89,16 @@ void seats_push(const site *p, const char *what);
 /* Those who tried, and had to wait for too long. */
 void seats_time(cluster_node *n, site *p);
 extern const registry_ways node_ways;
+
+static inline cluster_node *node_of(registry *r)
+{
+    return (cluster_node *)(void *)r;
+}
+
+/* ---- report.c: as registry.h says ---- */
+void report_each(registry *r, void (*each)(const registry_row *row, void *context), void *context);
+registry_counts report_count(registry *r);
+uint64_t report_locks(registry *r);
 
 /* ---- linger.c ---- */
 /* Whether what this session holds stays held though its connection is gone; and then, that. */
