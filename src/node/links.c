@@ -3,8 +3,8 @@
 #include "../net/listen.h"
 #include "../net/log.h"
 
+#include <assert.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,6 +345,7 @@ static const struct sockaddr *next_address(wire *l, const struct addrinfo *all)
     uint32_t count = 0;
     for (const struct addrinfo *one = all; one != NULL; one = one->ai_next)
         count++;
+    assert(count > 0);
     for (uint32_t skip = l->tried++ % count; skip > 0; skip--)
         all = all->ai_next;
     return all->ai_addr;

@@ -90,6 +90,9 @@ void scene_revoke(scene *w, uint8_t node, uint8_t user);
 bool scene_yield(scene *w, uint8_t node, uint8_t to);
 const char *scene_told(scene *w, uint8_t node, uint8_t user);
 
+/* After every event: does what it wants done. */
+void scene_finish(scene *w, uint8_t node);
+
 /* ---- messages ---- */
 uint32_t scene_in_flight(const scene *w, uint8_t kind, uint8_t from, uint8_t to);
 /* The oldest in flight; it is an error if there is none. */
