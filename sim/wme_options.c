@@ -21,7 +21,7 @@ void wish_help(void)
         "  -n, --nodes N        nodes (3 or 5, as the seed says; up to %d)\n"
         "      --ack WHO        acknowledge operations to all (WME-1) or to the owner (WME-2)\n"
         "  -l, --locks N        locks (1 to %d, as the seed says)\n"
-        "      --faults LIST    all, none, or some of: crash,ambush,late,pause,drift,cut,\n"
+        "      --faults LIST    all, none, or some of: crash,ambush,forget,late,pause,drift,cut,\n"
         "                       split,lose,duplicate,slow (all)\n"
         "      --plan FILE      instead: the faults of this plan\n"
         "\n"

@@ -9,7 +9,7 @@
 
 void wme_watch(step s)
 {
-    if (wme_suspects(s.node, s.stub->now.owner)) /* a level, not an edge: erratum 28 */
+    if (wme_doubts(s, s.stub->now.owner)) /* a level, not an edge: erratum 28 */
         wme_block(s);
 }
 
@@ -18,7 +18,7 @@ void wme_send_newep(step s)
     const wme_record *now = &s.stub->now;
     wme_message m = {
         .kind = WME_NEWEP, .epoch = now->epoch, .executed = s.stub->executed, .record = *now};
-    if (wme_suspects(s.node, now->owner))
+    if (wme_doubts(s, now->owner))
         m.record.owner = s.node->me;
     wme_out_send(s.out, wme_others(s.node), &m);
     wme_gather(s, s.node->me, &m.record);
@@ -33,12 +33,12 @@ void wme_block(step s)
     wme_send_newep(s);
 }
 
-/* The farther record; of two that are equally far, the one whose owner is not suspected. */
-static bool better(const wme_node *node, const wme_record *a, const wme_record *b)
+/* The farther record; of two that are equally far, the one whose owner is not doubted. */
+static bool better(step s, const wme_record *a, const wme_record *b)
 {
     if (a->sn != b->sn)
         return a->sn > b->sn;
-    return !wme_suspects(node, a->owner) && wme_suspects(node, b->owner);
+    return !wme_doubts(s, a->owner) && wme_doubts(s, b->owner);
 }
 
 void wme_gather(step s, uint8_t from, const wme_record *record)
@@ -46,7 +46,7 @@ void wme_gather(step s, uint8_t from, const wme_record *record)
     wme_stub *stub = s.stub;
     if (stub->proposed || !stub->blocked)
         return;
-    if (stub->gathered == 0 || better(s.node, record, &stub->best))
+    if (stub->gathered == 0 || better(s, record, &stub->best))
         wme_record_set(&stub->best, record);
     stub->gathered |= wme_bit(from);
     if (!wme_in_majority(s.node, stub->gathered))
@@ -111,6 +111,7 @@ void wme_settle(step s)
     stub->blocked = stub->proposed = false;
     stub->gathered = stub->early_acks = 0;
     stub->overtaking = 0;
+    stub->others_away = 0; /* who still is will say so */
     wme_record_set(&stub->best, &(wme_record){0});
     if (stub->now.owner == s.node->me)
         settle_as_owner(s);

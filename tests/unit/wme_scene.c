@@ -258,11 +258,26 @@ void scene_restart(scene *w, uint8_t node)
     assert_true(!n->up);
     n->up = true;
     n->wme.suspected = 0;
+    n->resource = n->disk.resource;
+    if (n->emptied && !n->disk.written) {
+        replica_rejoin(&n->replica, &n->wme, ++w->next_nonce, node + 1U, &w->out);
+        finish(w, node);
+        return;
+    }
     if (!n->disk.written)
         replica_unsaved(&n->disk.lock, &n->wme, 0);
-    n->resource = n->disk.resource;
     replica_restart(&n->replica, &n->wme, &n->disk.lock, n->resource.count, node + 1U, &w->out);
     finish(w, node);
+}
+
+void scene_forget(scene *w, uint8_t node)
+{
+    scene_node *n = &w->node[node];
+    if (n->up)
+        scene_crash(w, node);
+    replica_durable_end(&n->disk.lock);
+    memset(&n->disk, 0, sizeof n->disk);
+    n->emptied = true;
 }
 
 void scene_cut(scene *w, uint8_t node, bool cut)
