@@ -28,6 +28,9 @@ static void help(void)
         "for\n"
         "      --ack all|owner       who hears that an operation was accepted: all nodes, or the\n"
         "                            one whose operation it is (owner)\n"
+        "      --durability HOW      disk: what was acknowledged survives the loss of power at "
+        "all\n"
+        "                            nodes; memory: it survives as long as a majority runs (disk)\n"
         "      --auth-file FILE      its first line is the secret of this cluster, for nodes and\n"
         "                            clients; needed beyond this machine\n"
         "      --max-bytes BYTES     that the data may take (1073741824)\n"
@@ -44,7 +47,7 @@ static void help(void)
         "Ends on SIGINT and SIGTERM; at once, on a second one.");
 }
 
-enum { ID = 256, PEERS, DATA, HTTP, ACK, AUTH, BYTES, DRAIN, CONFIG, CHECK, LEVEL };
+enum { ID = 256, PEERS, DATA, HTTP, ACK, DURABILITY, AUTH, BYTES, DRAIN, CONFIG, CHECK, LEVEL };
 
 static const struct option options[] = {
     {"id", required_argument, NULL, ID},
@@ -53,6 +56,7 @@ static const struct option options[] = {
     {"client", required_argument, NULL, 'c'},
     {"http", required_argument, NULL, HTTP},
     {"ack", required_argument, NULL, ACK},
+    {"durability", required_argument, NULL, DURABILITY},
     {"auth-file", required_argument, NULL, AUTH},
     {"max-bytes", required_argument, NULL, BYTES},
     {"drain", required_argument, NULL, DRAIN},
@@ -99,6 +103,11 @@ static int parse_option(int option, wish *w, char **argv)
         return w->daemon->ack_all || strcmp(optarg, "owner") == 0
                    ? EXIT_DONE
                    : usage_error("node", "--ack is all or owner");
+    case DURABILITY:
+        w->daemon->durability = strcmp(optarg, "memory") == 0 ? STORE_MEMORY : STORE_DISK;
+        return w->daemon->durability == STORE_MEMORY || strcmp(optarg, "disk") == 0
+                   ? EXIT_DONE
+                   : usage_error("node", "--durability is disk or memory");
     case AUTH:
         w->auth = optarg;
         return EXIT_DONE;

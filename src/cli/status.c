@@ -26,7 +26,8 @@ static void help(void)
          "another\n"
          "of those asked has executed and this one has not yet, over the locks that both list.\n"
          "\n"
-         "Exit codes: 0 all is well, 1 a node is down or suspected, 69 none can be reached.");
+         "Exit codes: 0 all is well, 1 a node is down, suspected or does not count yet, 69 none "
+         "can be reached.");
 }
 
 /* ---- showing ---- */
@@ -38,7 +39,7 @@ static const char *or_dash(const char *text)
 
 static void print_nodes(const status_node *nodes, uint32_t count)
 {
-    printf("%-24s %-8s %-5s %-12s %-12s %8s %6s %8s %11s %6s\n", "ADDRESS", "NODE", "STATE",
+    printf("%-24s %-8s %-7s %-12s %-12s %8s %6s %8s %11s %6s\n", "ADDRESS", "NODE", "STATE",
            "REACHES", "SUSPECTS", "LOCKS", "HELD", "WAITING", "OPERATIONS", "LAG");
     for (uint32_t i = 0; i < count; i++) {
         const status_node *n = &nodes[i];
@@ -46,11 +47,15 @@ static void print_nodes(const status_node *nodes, uint32_t count)
             printf("%-24s %-8s down\n", n->address, "-");
             continue;
         }
-        printf("%-24s %-8s %-5s %-12s %-12s %8" PRIu64 " %6" PRIu64 " %8" PRIu64 " %11" PRIu64
+        printf("%-24s %-8s %-7s %-12s %-12s %8" PRIu64 " %6" PRIu64 " %8" PRIu64 " %11" PRIu64
                " %6" PRIu64 "\n",
-               n->address, or_dash(n->id), "up", or_dash(n->reached), or_dash(n->suspected),
-               n->locks, n->held, n->waiting, n->operations, n->lag);
+               n->address, or_dash(n->id), n->state[0] != '\0' ? n->state : "up",
+               or_dash(n->reached), or_dash(n->suspected), n->locks, n->held, n->waiting,
+               n->operations, n->lag);
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].why[0] != '\0')
+            printf("%s: %s\n", or_dash(nodes[i].id), nodes[i].why);
 }
 
 static void print_locks(const status_node *nodes, uint32_t count)
@@ -105,6 +110,8 @@ static void json_node(json *j, const status_node *n)
         json_ids(j, "nodes", n->nodes);
         json_ids(j, "reached", n->reached);
         json_ids(j, "suspected", n->suspected);
+        json_string(j, "state", n->state);
+        json_string(j, "why", n->why);
         json_integer(j, "locks", n->locks);
         json_integer(j, "held", n->held);
         json_integer(j, "waiting", n->waiting);
@@ -175,7 +182,7 @@ static int run(const wish *w)
     bool suspicion = false;
     for (uint32_t i = 0; i < count; i++) {
         up += status_ask(&nodes[i], w->password_file);
-        suspicion |= nodes[i].suspected[0] != '\0';
+        suspicion |= nodes[i].suspected[0] != '\0' || nodes[i].why[0] != '\0';
     }
     status_compare(nodes, count);
     if (w->as_json)

@@ -36,6 +36,8 @@ static void take_line(status_node *n, const char *key, const char *value)
         TEXT("nodes", nodes),
         TEXT("reached", reached),
         TEXT("suspected", suspected),
+        TEXT("state", state),
+        TEXT("why", why),
         NUMBER("locks", locks),
         NUMBER("held", held),
         NUMBER("waiting", waiting),

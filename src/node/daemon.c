@@ -65,7 +65,7 @@ static bool open_store(node_daemon *d, char complaint[256])
         .directory = d->data,
         .cluster = cluster,
         .node = d->peers.node[d->peers.me].id,
-        .durability = STORE_DISK,
+        .durability = d->durability,
         .most_bytes = d->most_bytes,
     };
     d->store = store_open(&options, why);
@@ -91,9 +91,16 @@ static bool node_open(server *of, char complaint[256])
         return false;
     }
     memcpy(&seed, chance, sizeof seed);
-    if (!node_start(&d->node, d->peers.me, d->peers.nodes, d->ack_all, d->store, first_run, seed,
-                    uv_now(uv))) {
-        snprintf(complaint, 256, "out of memory");
+    node_beginning beginning = {.all = &d->peers,
+                                .store = d->store,
+                                .first_run = first_run,
+                                .forgets = d->durability == STORE_MEMORY,
+                                .ack_all = d->ack_all,
+                                .chance = seed,
+                                .now = uv_now(uv)};
+    if (!node_start(&d->node, &beginning)) {
+        const char *why = store_why(d->store);
+        snprintf(complaint, 256, "%s", why[0] != '\0' ? why : "out of memory");
         return false;
     }
     d->node.most_waiters = of->settings->most_waiters;

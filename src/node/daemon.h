@@ -13,6 +13,7 @@ typedef struct node_daemon {
     const char *data; /* directory */
     size_t most_bytes;
     bool ack_all;
+    store_durability durability;
     proof_secret secret;
 
     store *store;
@@ -30,7 +31,7 @@ const peers *daemon_peers(service *s);
 node_daemon *daemon_of(const struct server *of);
 
 /* ---- pages.c: over HTTP, by another thread ---- */
-bool daemon_is_open(struct server *of, char why[128]);
+bool daemon_is_open(struct server *of, char why[SERVE_WHY]);
 void daemon_metrics(struct server *of, resp_out *text);
 
 #endif

@@ -5,13 +5,17 @@
 
 #include <stdio.h>
 
-bool daemon_is_open(server *of, char why[128])
+bool daemon_is_open(server *of, char why[SERVE_WHY])
 {
     node_figures f = node_look(&daemon_of(of)->node);
+    if (f.why[0] != '\0') {
+        snprintf(why, SERVE_WHY, "%s", f.why);
+        return false;
+    }
     if (f.majority)
         return true;
-    snprintf(why, 128, "no majority: this node reaches %u of %u others, and suspects %u", f.reached,
-             f.nodes - 1, f.suspected);
+    snprintf(why, SERVE_WHY, "no majority: this node reaches %u of %u others, and suspects %u",
+             f.reached, f.nodes - 1, f.suspected);
     return false;
 }
 

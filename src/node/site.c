@@ -62,6 +62,13 @@ static bool begin(cluster_node *n, site *p)
     if (found == STORE_FAILED)
         return false;
     n->chance += p->hash | 1;
+    if (found == STORE_UNKNOWN && n->muster.durable.state == MUSTER_FORGETFUL) {
+        p->away = true;
+        n->away++;
+        replica_rejoin(&p->replica, &n->wme, n->chance >> 1 | 1, n->chance, &n->out);
+        site_carry_out(n, p);
+        return true;
+    }
     if (found == STORE_UNKNOWN && n->first_run) {
         replica_start(&p->replica, &n->wme, first_owner, n->chance);
         return true;
@@ -120,6 +127,10 @@ void site_free(cluster_node *n, site *p)
 static void change(cluster_node *n, site *p)
 {
     bool persists = false;
+    if (p->away && p->replica.stub.away == 0) {
+        p->away = false;
+        n->away--;
+    }
     n->counts.epochs += p->epoch != 0 && p->epoch != p->replica.stub.now.epoch;
     p->epoch = p->replica.stub.now.epoch;
     for (uint32_t i = 0; i < n->out.count; i++) {

@@ -36,6 +36,7 @@ struct site {
     uint64_t last_token;                  /* largest that is known here */
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     bool handed_over;                     /* see drain.c */
+    bool away;                            /* it rejoins, and is counted as such */
     uint64_t hash;
     size_t name_bytes;
     char name[];
@@ -48,6 +49,20 @@ void site_free(cluster_node *n, site *p);
 
 /* Does what the last step at this lock wants done. */
 void site_carry_out(cluster_node *n, site *p);
+
+/* ---- node.c ---- */
+void sites_each(cluster_node *n, void (*what)(cluster_node *n, site *p));
+
+/* ---- joining.c ---- */
+/* `forgets`: as node_beginning has it. False if the store fails. */
+bool join_start(cluster_node *n, bool forgets);
+/* True if that was all there is to do about it. */
+bool join_receive(cluster_node *n, uint8_t from, const peer_said *said);
+void join_tick(cluster_node *n);
+/* What it waits for, in a sentence in `text`; NULL if nothing. */
+const char *join_why(const cluster_node *n, char text[NODE_WHY]);
+/* NULL, or why nobody can be let in. */
+const char *join_refuses(cluster_node *n);
 
 /* ---- seats.c ---- */
 void seat_told(cluster_node *n, seat *s, const wme_action *a);
