@@ -5,7 +5,10 @@
 
 #include <assert.h>
 
-enum { MEMORY = 64 }; /* ticks: whoever is forgetful says so more often */
+enum {
+    MEMORY = 64, /* ticks: whoever is forgetful says so more often */
+    TELLS = 3,   /* how often it is said that this is over; then it is forgotten */
+};
 
 static uint16_t others(const muster *m)
 {
@@ -94,6 +97,7 @@ bool muster_rejoined(muster *m)
     if (!muster_is_listed(m))
         return false;
     m->durable.state = MUSTER_SETTLED;
+    m->tells = TELLS;
     return true;
 }
 
@@ -105,11 +109,13 @@ uint16_t muster_tick(muster *m, muster_message *question)
         m->forgetful &= m->recently;
         m->recently = 0;
     }
-    for (uint8_t i = 0; i < m->nodes && m->durable.state == MUSTER_SETTLED; i++)
+    for (uint8_t i = 0; i < m->nodes && m->durable.state == MUSTER_SETTLED && m->tells == 0; i++)
         if (m->durable.heard[i] != 0)
             whom &= (uint16_t)~wme_bit(i);
     *question = (muster_message){
         .asks = true, .nonce = m->nonce, .boot = m->durable.boot, .state = m->durable.state};
+    if (m->tells > 0)
+        m->tells--;
     return whom;
 }
 

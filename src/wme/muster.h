@@ -52,6 +52,7 @@ typedef struct muster {
     uint16_t recently;  /* have said so since the last time this was looked at */
     uint16_t listed;    /* have told all their locks */
     uint32_t ticks;
+    uint8_t tells; /* how often all are still to be told that this node is settled */
 } muster;
 
 /*
