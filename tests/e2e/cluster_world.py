@@ -46,9 +46,15 @@ class Node:
         return self
 
     def ready(self):
-        """Whether clients can connect; or it has ended."""
+        """Whether clients can connect, and it does not wait for others to say who it is; or it has ended."""
+        if self.crashed():
+            return True
         with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(self.path) == 0 or self.crashed()
+            probe.settimeout(PATIENCE)
+            if probe.connect_ex(self.path) != 0:
+                return False
+            probe.sendall(b"STATUS\r\n")
+            return b"state:new" not in probe.recv(4096)
 
     def kill(self):
         self.process.kill()
