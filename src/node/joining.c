@@ -198,10 +198,24 @@ bool join_receive(cluster_node *n, uint8_t from, const peer_said *said)
 
 /* ---- time ---- */
 
+/* To the log: now and then, and whenever it waits for somebody else. */
+static void say_why(cluster_node *n)
+{
+    char text[NODE_WHY];
+    uint32_t about = muster_missing(&n->muster) | (uint32_t)muster_is_lost(&n->muster) << 16 |
+                     (uint32_t)n->muster.durable.state << 17;
+    if (join_why(n, text) == NULL || (about == n->says_about && n->now < n->says_after))
+        return;
+    n->says_about = about;
+    n->says_after = n->now + SAY_EVERY;
+    log_line(LOG_WARN, "waits", "why=\"%s\"", text);
+}
+
 void join_tick(cluster_node *n)
 {
     muster_message question;
-    char text[NODE_WHY];
+    if (n->away == 0 && muster_rejoined(&n->muster))
+        save(n, MUSTER_FORGETFUL); /* which the others are told below */
     uint16_t whom = muster_tick(&n->muster, &question);
     uint16_t unlisted = muster_unlisted(&n->muster);
     for (uint8_t i = 0; i < n->wme.nodes; i++) {
@@ -210,10 +224,5 @@ void join_tick(cluster_node *n)
         if ((unlisted >> i & 1) != 0)
             ask_list(n, i);
     }
-    if (n->away == 0 && muster_rejoined(&n->muster))
-        save(n, MUSTER_FORGETFUL);
-    if (n->now < n->says_after || join_why(n, text) == NULL)
-        return;
-    n->says_after = n->now + SAY_EVERY;
-    log_line(LOG_WARN, "waits", "why=\"%s\"", text);
+    say_why(n);
 }

@@ -65,7 +65,8 @@ typedef struct cluster_node {
     muster muster;
     join_cursor cursor[WME_MOST_NODES];
     size_t away;         /* locks that rejoin */
-    uint64_t says_after; /* when to log again what it waits for */
+    uint64_t says_after; /* when to log again what it waits for, */
+    uint32_t says_about; /* if it is the same */
     char why[NODE_WHY];
     detector detector;
     store *store;

@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 
-from service import BATON, PATIENCE, SCRATCH, processes, results, wait_for
+from service import BATON, PATIENCE, SCRATCH, Client, processes, results, wait_for
 
 IDS = "abc"
 
@@ -49,12 +49,13 @@ class Node:
         """Whether clients can connect, and it does not wait for others to say who it is; or it has ended."""
         if self.crashed():
             return True
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(PATIENCE)
-            if probe.connect_ex(self.path) != 0:
-                return False
-            probe.sendall(b"STATUS\r\n")
-            return b"state:new" not in probe.recv(4096)
+        try:
+            client = Client(self, version=2)
+            text = client("STATUS")[0]
+            client.close()
+        except (OSError, EOFError):
+            return self.crashed()
+        return b"state:new" not in text
 
     def kill(self):
         self.process.kill()
