@@ -49,6 +49,8 @@ void daemon_metrics(server *of, resp_out *text)
                   "Other nodes that a connection to stands.");
     metrics_gauge(text, "baton_node_peers_suspected", f.suspected,
                   "Other nodes that are taken for dead.");
+    metrics_gauge(text, "baton_node_settled", f.why[0] == '\0',
+                  "0 while it does not count yet, or rejoins, or too many have forgotten.");
     metrics_gauge(text, "baton_node_majority", f.majority,
                   "1 if this node and those it reaches are a majority.");
 }

@@ -156,7 +156,8 @@ static bool understand(store *s, const char *text, directory_state *state,
             }
     }
     snprintf(complaint, STORE_COMPLAINT,
-             "%s/node is damaged, or not a file of baton; bring back a copy of the directory",
+             "%s/node is damaged, or not a file of baton; if the directory is a node's, empty it, "
+             "and the node rejoins",
              s->path);
     return false;
 }
