@@ -95,6 +95,8 @@ def _():
         refused(Client(node), "NOTREADY", "TRY", "l")
         refused(Client(node), "NOTREADY", "READ", "l", "n")
         wait_for(lambda node=node: f'event=waits why="{words}"' in node.text())
+    run = subprocess.run([BATON, "run", "l", "--at", a.path, "--", "true"], capture_output=True, timeout=PATIENCE, check=False)
+    assert run.returncode == 69 and b"temporarily unavailable" in run.stderr, run
     c.start()
     wait_for(world.all_well)
     assert health(a) == (200, "ok")
