@@ -41,9 +41,10 @@ bench-serve: all
 soak: all
 	@scripts/soak $(or $(SECONDS),600) $(SEED)
 
-# Against Debian's etcd, three nodes of each on this machine.
+# Against Debian's etcd, and ZooKeeper if it can be had; three nodes of each on this machine.
 bench-cluster: all
 	@scripts/deps bench-cluster
+	@scripts/deps bench-zookeeper || echo "without ZooKeeper, then"
 	@scripts/bench-cluster
 
 check:

@@ -1,7 +1,7 @@
 /*
- * Carries out what the shipped code wants done, as a node does: first what changes the resource,
- * then the disk if it is to change, then all that others see, one action after another. A crash may
- * come before any of them. Tells the histories.
+ * Carries out what the shipped code wants done, as a node does: first what may leave early, then
+ * what changes the resource, then the disk if it is to change, then all else that others see, one
+ * action after another. A crash may come before any of them. Tells the histories.
  */
 #include "cluster.h"
 
@@ -263,13 +263,20 @@ static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_
     persist(c, &c->machines[node].places[lock]);
 }
 
+static void send_early(cluster *c, uint8_t node, uint8_t lock)
+{
+    for (uint32_t i = 0; i < c->out.count; i++)
+        if (c->out.actions[i].early && survives(c, node, lock, &c->out.actions[i]))
+            show_one(c, node, lock, &c->out.actions[i]);
+}
+
 /* What others see of it: as much as is done before the node crashes. */
 static void show(cluster *c, uint8_t node, uint8_t lock, const uint64_t results[WME_MOST_ACTIONS])
 {
     for (uint32_t i = 0; i < c->out.count && c->machines[node].runs; i++) {
         const wme_action *a = &c->out.actions[i];
         bool outcome = a->verb == WME_EXECUTE && a->user != NULL;
-        if (a->verb == WME_PERSIST || (changes_resource(a) && !outcome) ||
+        if (a->verb == WME_PERSIST || (changes_resource(a) && !outcome) || a->early ||
             !survives(c, node, lock, a))
             continue;
         if (outcome)
@@ -283,6 +290,7 @@ void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
     uint64_t results[WME_MOST_ACTIONS] = {0};
+    send_early(c, node, lock);
     change(c, node, lock, results);
     show(c, node, lock, results);
     wme_out_clear(&c->out);

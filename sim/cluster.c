@@ -245,6 +245,24 @@ static void suspect(cluster *c, uint8_t node)
     }
 }
 
+/* Out of memory and back, now and then, as a node does with locks that nobody uses. */
+static void rest(cluster *c, uint8_t node, uint8_t lock)
+{
+    machine *m = &c->machines[node];
+    place *at = &m->places[lock];
+    replica_durable saved = {0};
+    if ((c->now / TICK + node + lock) % 4 != 0 || !replica_may_rest(&at->replica, &m->node))
+        return;
+    uint64_t decisions = at->replica.decisions;
+    replica_save(&at->replica, &saved);
+    replica_end(&at->replica);
+    replica_wake(&at->replica, &m->node, &saved, at->resource.count, c->now + node);
+    replica_durable_end(&saved);
+    at->replica.decisions = decisions;
+    replica_suspicion(&at->replica, &m->node, &c->out);
+    carry_out(c, node, lock);
+}
+
 static void tick(cluster *c, uint8_t node)
 {
     machine *m = &c->machines[node];
@@ -257,6 +275,8 @@ static void tick(cluster *c, uint8_t node)
     for (uint8_t l = 0; l < c->settings.locks && m->runs; l++) {
         replica_tick(&m->places[l].replica, &m->node, &c->out);
         carry_out(c, node, l);
+        if (m->runs)
+            rest(c, node, l);
     }
     if (m->runs)
         tick_later(c, node, TICK);

@@ -43,6 +43,8 @@ static void give_up(const node_daemon *d)
 static void turn_ends(service *s)
 {
     node_daemon *d = daemon_of((server *)(void *)s);
+    if (d->links != NULL)
+        links_send_early(d->links);
     if (!node_turn_ends(&d->node))
         give_up(d);
     if (d->links != NULL)
@@ -154,6 +156,7 @@ static void node_stop(server *of)
 static void node_close(server *of)
 {
     node_daemon *d = daemon_of(of);
+    d->node.writes = true; /* what the resource has executed need not be done again */
     if (!node_turn_ends(&d->node))
         give_up(d);
     links_free(d->links);

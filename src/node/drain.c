@@ -38,6 +38,8 @@ static bool hand_over(cluster_node *n, site *p)
 bool node_hand_over(cluster_node *n)
 {
     bool all = n->counts.held == 0;
+    if (!n->drains)
+        sites_wake(n);
     n->drains = true;
     for (size_t b = 0; b < n->buckets; b++)
         for (site *p = n->bucket[b]; p != NULL; p = p->next)

@@ -112,6 +112,7 @@ static void write_site(cluster_node *n, site *p)
     replica_save(&p->replica, &durable);
     store_save(n->store, &p->kept, &durable);
     replica_durable_end(&durable);
+    n->writes = true;
 }
 
 /* A part of the list. */

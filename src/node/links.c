@@ -175,17 +175,28 @@ static void transmit(wire *l, resp_out *out)
         hang_up(l, uv_strerror(error));
 }
 
-void links_send(links *l)
+static void send_all(links *l, resp_out of[WME_MOST_NODES])
 {
     for (uint8_t i = 0; i < l->all->nodes; i++)
         if (l->to[i].auth.state == PEER_AUTH_DONE)
-            transmit(&l->to[i], &l->node->to_peer[i]);
+            transmit(&l->to[i], &of[i]);
+}
+
+void links_send_early(links *l)
+{
+    send_all(l, l->node->early);
+}
+
+void links_send(links *l)
+{
+    send_all(l, l->node->early); /* there may have been no room for it before */
+    send_all(l, l->node->to_peer);
 }
 
 bool links_idle(const links *l)
 {
     for (uint8_t i = 0; i < l->all->nodes; i++)
-        if (l->to[i].writes || l->node->to_peer[i].bytes > 0)
+        if (l->to[i].writes || l->node->to_peer[i].bytes > 0 || l->node->early[i].bytes > 0)
             return false;
     return true;
 }

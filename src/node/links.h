@@ -17,7 +17,9 @@ typedef struct links links;
 /* Listens at this node's own address, and begins to dial. NULL, and why, if it cannot listen. */
 links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, proof_secret secret,
                   char complaint[256]);
-/* Sends what the node has for its peers; to be called when the turn has ended. */
+/* Sends what may leave early; to be called before the turn ends. */
+void links_send_early(links *l);
+/* Sends all that the node has for its peers; to be called when the turn has ended. */
 void links_send(links *l);
 /* All that was to be sent is sent. */
 bool links_idle(const links *l);

@@ -16,11 +16,13 @@ bool node_start(cluster_node *n, const node_beginning *b)
     n->first_run = b->first_run;
     n->most_waiters = 10000;
     n->chance = b->chance;
+    n->run = b->chance | 1;
     n->now = b->now;
+    n->counts.turns = 1;
     n->buckets = 256;
     n->bucket = calloc(n->buckets, sizeof(site *));
     for (uint8_t i = 0; i < n->wme.nodes; i++)
-        n->to_peer[i].most = NODE_MOST_PEER_OUTPUT;
+        n->to_peer[i].most = n->early[i].most = NODE_MOST_PEER_OUTPUT;
     detector_settings settings = {NODE_BEAT, NODE_FIRST_TIMEOUT, NODE_MOST_TIMEOUT};
     detector_start(&n->detector, n->wme.me, n->wme.nodes, settings, n->now);
     pthread_mutex_init(&n->shows, NULL);
@@ -37,8 +39,10 @@ void node_end(cluster_node *n)
             site_free(n, p);
         }
     free(n->bucket);
-    for (uint8_t i = 0; i < n->wme.nodes; i++)
+    for (uint8_t i = 0; i < n->wme.nodes; i++) {
         resp_free(&n->to_peer[i]);
+        resp_free(&n->early[i]);
+    }
     for (uint32_t i = 0; i < WME_MOST_ACTIONS; i++)
         resp_free(&n->results[i]);
     pthread_mutex_destroy(&n->shows);
@@ -102,9 +106,13 @@ void node_receive(cluster_node *n, uint8_t from, const peer_said *said, uint64_t
         return;
     }
     wme_message m = said->message;
+    if (m.kind == WME_SYNC && site_knows(n, said->words, &m))
+        return;
     site *p = site_get(n, said->words.at, said->words.bytes);
     if (p == NULL || !check_snapshot(n, &m, &said->snapshot))
         return;
+    if (m.kind != WME_SYNC) /* that comes for want of news */
+        p->used_at = now;
     n->snapshot = &said->snapshot;
     replica_receive(&p->replica, &n->wme, from, &m, &n->out);
     site_carry_out(n, p);
@@ -115,7 +123,8 @@ void node_reached(cluster_node *n, uint8_t peer, bool reached)
 {
     n->reached[peer] = reached;
     resp_free(&n->to_peer[peer]);
-    n->to_peer[peer] = (resp_out){.most = NODE_MOST_PEER_OUTPUT};
+    resp_free(&n->early[peer]);
+    n->to_peer[peer] = n->early[peer] = (resp_out){.most = NODE_MOST_PEER_OUTPUT};
     if (!reached)
         return;
     join_tick(n);
@@ -145,9 +154,11 @@ static void sweep(cluster_node *n)
     enum { BUCKETS_AT_ONCE = 16 };
     for (uint32_t i = 0; i < BUCKETS_AT_ONCE; i++) {
         n->next_sweep = (n->next_sweep + 1) & (n->buckets - 1);
-        for (site *p = n->bucket[n->next_sweep]; p != NULL; p = p->next)
-            if (!is_busy(p))
+        for (site *p = n->bucket[n->next_sweep], *next; p != NULL; p = next) {
+            next = p->next;
+            if (!is_busy(p) && !site_rests(n, p))
                 tick(n, p);
+        }
     }
 }
 
@@ -170,8 +181,10 @@ void node_tick(cluster_node *n, uint64_t now)
 
 bool node_turn_ends(cluster_node *n)
 {
+    /* What only the resource has changed waits for the next time; what has failed must not. */
+    bool kept = n->writes ? store_commit(n->store) : store_works(n->store);
     n->counts.turns++;
-    bool kept = store_commit(n->store);
+    n->writes = false;
     node_show(n);
     return kept;
 }

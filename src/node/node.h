@@ -4,8 +4,10 @@
  * registry, so sessions (src/net) talk to it as they talk to the registers of one server.
  *
  * No protocol here: events go to replicas, and what these want done is done, in the order that
- * wme.h asks for. All that happens between two calls of node_turn_ends is one turn: it becomes
- * durable as a whole, and nothing that was said in it is sent before.
+ * wme.h asks for. All that happens between two calls of node_turn_ends is one turn: if anything in
+ * it must be durable it becomes so as a whole, and nothing that was said in it is sent before, but
+ * for what may leave early: that is sent first, so that other nodes' disks work while this one's
+ * does.
  */
 #ifndef BATON_NODE_H
 #define BATON_NODE_H
@@ -34,13 +36,15 @@ enum {
     NODE_BEAT = 100,
     NODE_FIRST_TIMEOUT = 400,
     NODE_MOST_TIMEOUT = 4000,
+    NODE_REST_AFTER = 60000, /* a lock that nobody uses does not stay in memory for longer */
     NODE_TRY_PATIENCE = 150, /* a TRY that must fetch the token fails after so long */
     NODE_MOST_PEER_OUTPUT = PEER_MOST_BYTES + (8 << 20), /* the largest message, and others */
 };
 
 typedef struct node_counts {
     uint64_t sections, tries, failed, resets, lost, stale, timeouts;
-    uint64_t operations, ejected, sent, received, dropped, turns;
+    uint64_t operations, ejected, sent, received, dropped;
+    uint64_t turns;                        /* with the one that has begun */
     uint64_t epochs;                       /* changes, over all locks */
     uint64_t held, waiting, longest_queue; /* now; the last as of the last tick */
     durations holds, waits;
@@ -50,7 +54,7 @@ typedef struct node_counts {
 typedef struct node_figures {
     node_counts counts;
     store_usage store;
-    uint64_t locks;
+    uint64_t locks, resting;
     uint32_t nodes;
     uint32_t reached;   /* others that a connection to stands */
     uint32_t suspected; /* others */
@@ -73,12 +77,16 @@ typedef struct cluster_node {
     bool drains;    /* is about to end: nobody is let in any more */
     bool first_run; /* it has never been part of the cluster before */
     uint32_t most_waiters;
+    uint64_t run; /* no other run of this node has the same */
     uint64_t chance;
     uint64_t now;
     site **bucket;
     size_t buckets, sites;
+    size_t resting;                   /* locks that were in memory in this run, and are not now */
     size_t next_sweep;                /* bucket */
     resp_out to_peer[WME_MOST_NODES]; /* what is said to each, until it is sent */
+    resp_out early[WME_MOST_NODES];   /* the same, before the end of the turn */
+    bool writes;                      /* something in this turn must be durable */
     bool reached[WME_MOST_NODES];     /* a connection to it stands */
     session_roles *speaker;           /* the session that is being served */
     const peer_snapshot *snapshot;    /* that came with the message being received */

@@ -41,6 +41,8 @@ void daemon_metrics(server *of, resp_out *text)
     metrics_counter(text, "baton_node_turns_total", f.counts.turns, "Turns of the event loop.");
     metrics_counter(text, "baton_node_commits_total", f.store.commits,
                     "Turns that wrote to the disk.");
+    metrics_gauge(text, "baton_node_locks_resting", f.resting,
+                  "Locks that nobody uses, on the disk and not in memory.");
     metrics_gauge(text, "baton_node_store_bytes", f.store.bytes, "Bytes of the data file.");
     metrics_gauge(text, "baton_node_store_most_bytes", f.store.most,
                   "Bytes that it may take: --max-bytes.");

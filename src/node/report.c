@@ -15,6 +15,7 @@ void node_show(cluster_node *n)
         .counts = n->counts,
         .store = store_used(n->store),
         .locks = n->sites,
+        .resting = n->resting,
         .nodes = w->nodes,
         .suspected = (uint32_t)__builtin_popcount(w->suspected),
     };
@@ -118,8 +119,8 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
     print(text, "state:%s\r\n", states[n->muster.durable.state]);
     if (join_why(n, why) != NULL)
         print(text, "why:%s\r\n", why);
-    print(text, "locks:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites, c->held,
-          c->waiting);
+    print(text, "locks:%zu\r\nresting:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites,
+          n->resting, c->held, c->waiting);
     print(text, "operations:%" PRIu64 "\r\nejected:%" PRIu64 "\r\nepochs:%" PRIu64 "\r\n",
           c->operations, c->ejected, c->epochs);
     print(text, "messages_sent:%" PRIu64 "\r\nmessages_received:%" PRIu64 "\r\n", c->sent,

@@ -309,6 +309,8 @@ static registry_verdict node_tell(registry *r, session_roles *me, const char *na
         exit_section(n, me, name, bytes, m.generation);
     } else {
         site *p = bytes <= STORE_MOST_NAME ? site_get(n, name, bytes) : NULL;
+        if (p != NULL)
+            p->used_at = now;
         verdict = p != NULL ? ask(n, me, p, m) : REGISTRY_NO_ROOM;
     }
     n->speaker = NULL;

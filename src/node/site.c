@@ -69,6 +69,12 @@ static bool begin(cluster_node *n, site *p)
         site_carry_out(n, p);
         return true;
     }
+    if (found == STORE_FOUND && durable.rests == n->run) {
+        replica_wake(&p->replica, &n->wme, &durable, p->kept.executed, n->chance);
+        replica_durable_end(&durable);
+        n->resting--;
+        return true;
+    }
     if (found == STORE_UNKNOWN && n->first_run) {
         replica_start(&p->replica, &n->wme, first_owner, n->chance);
         return true;
@@ -91,6 +97,7 @@ site *site_get(cluster_node *n, const char *name, size_t bytes)
     if (p == NULL)
         return NULL;
     p->hash = hash;
+    p->used_at = n->now;
     p->name_bytes = bytes;
     memcpy(p->name, name, bytes);
     if (n->sites >= n->buckets)
@@ -121,16 +128,103 @@ void site_free(cluster_node *n, site *p)
     free(p);
 }
 
+/* ---- locks at rest ---- */
+
+bool site_rests(cluster_node *n, site *p)
+{
+    if (n->now < p->used_at + NODE_REST_AFTER || n->drains ||
+        !replica_may_rest(&p->replica, &n->wme))
+        return false;
+    replica_durable saved = {0};
+    replica_save(&p->replica, &saved);
+    saved.rests = n->run;
+    bool kept = store_save(n->store, &p->kept, &saved);
+    replica_durable_end(&saved);
+    if (!kept)
+        return false;
+    site **at = &n->bucket[p->hash & (n->buckets - 1)];
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    n->resting++;
+    n->writes = true; /* else the turn would grow */
+    site_free(n, p);
+    return true;
+}
+
+/* False if it does not rest; else `saved` is to be ended. */
+static bool load_resting(cluster_node *n, byte_string name, replica_durable *saved)
+{
+    store_lock kept;
+    if (n->resting == 0 || site_find(n, (const char *)name.at, name.bytes) != NULL ||
+        store_load(n->store, name, &kept, saved) != STORE_FOUND)
+        return false;
+    if (saved->rests == n->run)
+        return true;
+    replica_durable_end(saved);
+    return false;
+}
+
+bool site_knows(cluster_node *n, resp_word name, const wme_message *sync)
+{
+    replica_durable saved;
+    if (!load_resting(n, (byte_string){(const uint8_t *)name.at, name.bytes}, &saved))
+        return false;
+    bool old = wme_may_sleep_on(&saved.now, saved.now.ops, sync); /* at rest it has executed all */
+    replica_durable_end(&saved);
+    return old;
+}
+
+/* Names, one after the other, each with its length before it. */
+static bool add_name(void *context, byte_string name)
+{
+    resp_out *names = context;
+    resp_raw(names, &(char){(char)(name.bytes & 0xff)}, 1);
+    resp_raw(names, &(char){(char)(name.bytes >> 8)}, 1);
+    resp_raw(names, name.at, name.bytes);
+    return true;
+}
+
+static bool rests_with_token(cluster_node *n, byte_string name)
+{
+    replica_durable saved;
+    if (!load_resting(n, name, &saved))
+        return false;
+    bool here = saved.now.owner == n->wme.me;
+    replica_durable_end(&saved);
+    return here;
+}
+
+void sites_wake(cluster_node *n)
+{
+    resp_out names = {0};
+    if (n->resting == 0 || !store_each(n->store, (byte_string){0}, add_name, &names))
+        return;
+    const uint8_t *at = (const uint8_t *)names.at;
+    const uint8_t *end = at + names.bytes;
+    while (at < end) {
+        byte_string name = {at + 2, (size_t)at[0] | (size_t)at[1] << 8};
+        if (rests_with_token(n, name))
+            site_get(n, (const char *)name.at, name.bytes);
+        at += 2 + name.bytes;
+    }
+    resp_free(&names);
+}
+
 /* ---- what a step wants done ---- */
 
-/* The resource, and then the disk. What fails here fails for good: node_turn_ends says so. */
-static void change(cluster_node *n, site *p)
+/*
+ * The resource, and then the disk. What fails here fails for good: node_turn_ends says so. True if
+ * earlier steps of this lock are durable.
+ */
+static bool change(cluster_node *n, site *p)
 {
     bool persists = false;
     if (p->away && p->replica.stub.away == 0) {
         p->away = false;
         n->away--;
     }
+    bool durable_before = p->last_write != n->counts.turns;
     n->counts.epochs += p->epoch != 0 && p->epoch != p->replica.stub.now.epoch;
     p->epoch = p->replica.stub.now.epoch;
     for (uint32_t i = 0; i < n->out.count; i++) {
@@ -146,11 +240,14 @@ static void change(cluster_node *n, site *p)
         }
     }
     if (!persists)
-        return;
+        return durable_before;
     replica_durable durable = {0};
     replica_save(&p->replica, &durable);
     store_save(n->store, &p->kept, &durable);
     replica_durable_end(&durable);
+    p->last_write = n->counts.turns;
+    n->writes = true;
+    return durable_before;
 }
 
 /*
@@ -184,10 +281,11 @@ static void send_message(cluster_node *n, site *p, wme_action *a)
         a->message.resource = &snapshot;
         memcpy(a->message.answered, p->kept.answered, sizeof a->message.answered);
     }
+    resp_out *say = a->early ? n->early : n->to_peer;
     for (uint8_t to = 0; to < n->wme.nodes; to++) {
         if ((a->to & wme_bit(to)) == 0)
             continue;
-        if (n->reached[to] && peer_say(&n->to_peer[to], n->wme.nodes, name, &a->message) == NULL)
+        if (n->reached[to] && peer_say(&say[to], n->wme.nodes, name, &a->message) == NULL)
             n->counts.sent++;
         else
             n->counts.dropped++;
@@ -234,14 +332,16 @@ void site_carry_out(cluster_node *n, site *p)
 {
     wme_out done;
     resp_out results[WME_MOST_ACTIONS];
-    change(n, p);
+    bool durable_before = change(n, p);
     done.count = n->out.count;
     memcpy(done.actions, n->out.actions, done.count * sizeof done.actions[0]);
     memcpy(results, n->results, done.count * sizeof results[0]);
     memset(n->results, 0, done.count * sizeof results[0]);
     n->out.count = 0;
-    for (uint32_t i = 0; i < done.count; i++)
+    for (uint32_t i = 0; i < done.count; i++) {
+        done.actions[i].early &= durable_before;
         show(n, p, &done.actions[i], &results[i]);
+    }
     for (uint32_t i = 0; i < done.count; i++)
         resp_free(&results[i]);
     wme_out_clear(&done);

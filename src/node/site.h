@@ -32,11 +32,13 @@ struct site {
     store_lock kept;
     seat *seats;
     uint32_t waiters;
-    uint64_t epoch;                       /* that was counted */
+    uint64_t epoch; /* that was counted */
+    uint64_t used_at;
     uint64_t last_token;                  /* largest that is known here */
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     bool handed_over;                     /* see drain.c */
     bool away;                            /* it rejoins, and is counted as such */
+    uint64_t last_write;                  /* turn in which it last had something for the disk */
     uint64_t hash;
     size_t name_bytes;
     char name[];
@@ -46,6 +48,12 @@ struct site {
 site *site_get(cluster_node *n, const char *name, size_t bytes);
 site *site_find(const cluster_node *n, const char *name, size_t bytes);
 void site_free(cluster_node *n, site *p);
+/* Puts it, which has no seats, out of memory if nobody has used it for a while. */
+bool site_rests(cluster_node *n, site *p);
+/* Whether that lock is at rest, and what a SYNC says of it is no news: then it may stay so. */
+bool site_knows(cluster_node *n, resp_word name, const wme_message *sync);
+/* All that rest and have the token here, back into memory. */
+void sites_wake(cluster_node *n);
 
 /* Does what the last step at this lock wants done. */
 void site_carry_out(cluster_node *n, site *p);

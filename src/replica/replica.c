@@ -50,16 +50,22 @@ void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64
     paxos_start(&r->consensus, r->stub.now.epoch, first_proposer(r->stub.now.epoch, node), chance);
 }
 
-void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
-                     uint64_t chance, wme_out *out)
+static void restart_consensus(replica *r, const wme_node *node, const replica_durable *durable,
+                              uint64_t chance)
 {
-    uint32_t at = out->count;
     uint8_t first = first_proposer(durable->now.epoch, node);
-    memset(r, 0, sizeof *r);
     if (durable->consensus.epoch == durable->now.epoch)
         paxos_restart(&r->consensus, &durable->consensus, first, chance);
     else
         paxos_start(&r->consensus, durable->now.epoch, first, chance);
+}
+
+void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
+                     uint64_t chance, wme_out *out)
+{
+    uint32_t at = out->count;
+    memset(r, 0, sizeof *r);
+    restart_consensus(r, node, durable, chance);
     wme_restart(&r->stub, node, &durable->now, executed, out);
     connect(r, node, at, out);
 }
@@ -70,6 +76,20 @@ void replica_rejoin(replica *r, wme_node *node, uint64_t nonce, uint64_t chance,
     memset(r, 0, sizeof *r);
     wme_rejoin(&r->stub, node, nonce, out);
     paxos_start(&r->consensus, 0, 0, chance);
+}
+
+/* Consensus without a proposal has nothing but its durable part: see paxos_restart. */
+bool replica_may_rest(const replica *r, const wme_node *node)
+{
+    return wme_may_rest(&r->stub, node) && !r->consensus.wants;
+}
+
+void replica_wake(replica *r, const wme_node *node, const replica_durable *saved, uint64_t executed,
+                  uint64_t chance)
+{
+    memset(r, 0, sizeof *r);
+    restart_consensus(r, node, saved, chance);
+    wme_wake(&r->stub, node, &saved->now, executed);
 }
 
 void replica_end(replica *r)
@@ -85,6 +105,7 @@ void replica_save(const replica *r, replica_durable *to)
     to->consensus.promised = r->consensus.durable.promised;
     to->consensus.accepted = r->consensus.durable.accepted;
     wme_record_set(&to->consensus.value, &r->consensus.durable.value);
+    to->rests = 0;
 }
 
 void replica_durable_end(replica_durable *d)

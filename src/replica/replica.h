@@ -18,6 +18,7 @@ typedef struct replica {
 typedef struct replica_durable {
     wme_record now;
     paxos_durable consensus;
+    uint64_t rests; /* for who runs the node: the run of it in which this is all; 0: in none */
 } replica_durable;
 
 /* As the functions of wme.h; `chance`: a seed, different on each node. */
@@ -25,6 +26,9 @@ void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64
 void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
                      uint64_t chance, wme_out *out);
 void replica_rejoin(replica *r, wme_node *node, uint64_t nonce, uint64_t chance, wme_out *out);
+bool replica_may_rest(const replica *r, const wme_node *node);
+void replica_wake(replica *r, const wme_node *node, const replica_durable *saved, uint64_t executed,
+                  uint64_t chance);
 void replica_end(replica *r);
 /* Both keep the operations they name. */
 void replica_save(const replica *r, replica_durable *to);

@@ -48,6 +48,7 @@ size_t durable_encode(const replica_durable *d, uint8_t bytes[MOST_DURABLE])
     put_number(&w, d->consensus.accepted);
     if (d->consensus.accepted != 0)
         put_record(&w, &d->consensus.value, d->now.last);
+    put_number(&w, d->rests);
     return w.used;
 }
 
@@ -111,6 +112,7 @@ bool durable_decode(byte_string bytes, replica_durable *d)
     d->consensus.accepted = take_number(&r, UINT64_MAX);
     if (d->consensus.accepted != 0)
         take_record(&r, &d->consensus.value, d->now.last);
+    d->rests = take_number(&r, UINT64_MAX);
     if (all_read(&r))
         return true;
     wme_op_drop(d->now.last);

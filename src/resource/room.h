@@ -21,7 +21,7 @@
 #include <stdio.h>
 
 enum {
-    STORE_FORMAT = 1,
+    STORE_FORMAT = 2,
     HEAD = 0,
     NAME = 1,
     PART = 2,

@@ -181,6 +181,11 @@ const char *store_why(const store *s)
     return s->why;
 }
 
+bool store_works(const store *s)
+{
+    return !s->broken;
+}
+
 bool store_took_back(const store *s)
 {
     return s->took_back;

@@ -74,8 +74,13 @@ muster_durable store_muster(const store *s);
 /* Durable when it returns, in memory mode too. */
 bool store_save_muster(store *s, const muster_durable *its);
 
-/* Makes the turn durable. A turn without writes costs nothing. */
+/*
+ * Makes the turn durable. A turn without writes costs nothing. A turn may go on for as long as
+ * nothing of it must be durable.
+ */
 bool store_commit(store *s);
+/* Whether nothing has failed so far. */
+bool store_works(const store *s);
 
 typedef struct store_usage {
     uint64_t bytes; /* of the data file, as of the last commit; room in it that is free counts */

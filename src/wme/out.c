@@ -70,6 +70,14 @@ void wme_out_persist(wme_out *out)
     wme_out_append(out, &(wme_action){.verb = WME_PERSIST});
 }
 
+bool wme_out_persists(const wme_out *out)
+{
+    for (uint32_t i = 0; i < out->count; i++)
+        if (out->actions[i].verb == WME_PERSIST)
+            return true;
+    return false;
+}
+
 void wme_out_clear(wme_out *out)
 {
     for (uint32_t i = 0; i < out->count; i++)

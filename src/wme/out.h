@@ -12,6 +12,8 @@ void wme_out_append(wme_out *out, const wme_action *action);
 /* The message to each node of `to`; nothing if that is nobody. */
 void wme_out_send(wme_out *out, uint16_t to, const wme_message *message);
 void wme_out_persist(wme_out *out);
+/* Whether that was said before. */
+bool wme_out_persists(const wme_out *out);
 
 static inline uint16_t wme_bit(uint8_t node)
 {

@@ -1,6 +1,6 @@
 /*
  * The normal phase: figure 1 of the wme paper, and figure 4 (WME-2), with errata 17 to 31. Each
- * handler is atomic. A slot is persisted before INVOKE or ACK leaves; a GRANTED is not: what a node
+ * handler is atomic. A slot is persisted before its ACK leaves; a GRANTED is not: what a node
  * forgets of these over a crash, the epoch change through which it comes back makes good.
  */
 #include "room.h"
@@ -92,6 +92,7 @@ void wme_invoke(step s)
 {
     wme_stub *stub = s.stub;
     wme_op *op = stub->issued;
+    bool epoch_is_durable = !wme_out_persists(s.out);
     assert(stub->now.owner == s.node->me && !stub->blocked && !wme_is_open(stub));
     if (op->id == 0)
         op->id = wme_op_id(stub->now.epoch, stub->now.sn + 1);
@@ -101,7 +102,15 @@ void wme_invoke(step s)
                      .sn = stub->now.sn,
                      .stable = wme_stable(stub, s.node),
                      .op = op};
-    wme_out_send(s.out, wme_others(s.node), &m);
+    /*
+     * Others may write it while this node does. If this one crashes and does not know of it, it
+     * makes no other slot in its stead: it comes back blocked in this epoch, if it knows of that.
+     * But in WME-1 an INVOKE is the owner's ACK, too.
+     */
+    bool early = epoch_is_durable && !s.node->ack_all;
+    wme_out_append(
+        s.out,
+        &(wme_action){.verb = WME_SEND, .early = early, .to = wme_others(s.node), .message = m});
     commit_if_acknowledged(s);
 }
 
@@ -309,6 +318,27 @@ void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint
     if (stub->now.asked[node->me] > stub->request)
         stub->request = stub->now.asked[node->me];
     wme_block(s);
+}
+
+bool wme_may_rest(const wme_stub *stub, const wme_node *node)
+{
+    bool quiet = stub->state == WME_IDLE || stub->state == WME_TOKEN_HELD; /* so nobody waits */
+    return quiet && !stub->blocked && !stub->suspended && !wme_is_open(stub) &&
+           stub->now.queued == 0 && stub->request <= stub->now.granted[node->me];
+}
+
+bool wme_may_sleep_on(const wme_record *now, uint64_t executed, const wme_message *sync)
+{
+    return sync->epoch == now->epoch && sync->sn == now->sn && sync->executed == executed;
+}
+
+void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint64_t executed)
+{
+    wme_start(stub, node, now->owner);
+    wme_record_set(&stub->now, now);
+    stub->executed = stub->known[node->me] = executed;
+    stub->log_from = executed + 1;
+    stub->request = now->granted[node->me];
 }
 
 void wme_end(wme_stub *stub)

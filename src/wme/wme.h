@@ -132,7 +132,8 @@ typedef struct wme_user wme_user;
 typedef enum wme_verb {
     WME_SEND,    /* `message` to each node of `to` */
     WME_PERSIST, /* the lock's durable part and the resource, as the whole step leaves them, are
-                    safe before anything of it is sent or told */
+                    safe before anything of it is sent or told, but for what is `early`. A step
+                    without it needs no disk: what it did to the resource may be lost */
     WME_EXECUTE, /* run `op`, number `number`; its result is the outcome for `user`, if not NULL */
     WME_INSTALL, /* the resource of the message just received replaces the own */
     WME_RECALL,  /* that resource has executed `op` already: answer `user` from what it remembers */
@@ -147,6 +148,8 @@ typedef enum wme_verb {
 
 typedef struct wme_action {
     wme_verb verb;
+    bool early;  /* SEND: may leave while this step, not an earlier one, is not durable yet; so
+                    the sender may crash, and come back without knowledge of it */
     uint16_t to; /* a bit for each node */
     wme_user *user;
     wme_op *op;
@@ -157,7 +160,8 @@ typedef struct wme_action {
 
 /*
  * All of a step, to be done before the next event: first what changes the resource, then the disk,
- * then the rest; each in this order. Keeps the operations that it names.
+ * then the rest; each in this order. What is early is best sent while the disk works. Keeps the
+ * operations that it names.
  */
 typedef struct wme_out {
     uint32_t count;
@@ -275,6 +279,15 @@ void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint
  * WME_MOST_NONCE.
  */
 void wme_rejoin(wme_stub *stub, wme_node *node, uint64_t nonce, wme_out *out);
+/*
+ * Whether nothing goes on here, so that `now` and `executed` say all that there is to know; and the
+ * stub from these, as if it had been there all the time. They need not be durable: who crashes in
+ * between begins by wme_restart.
+ */
+bool wme_may_rest(const wme_stub *stub, const wme_node *node);
+/* Whether a SYNC would lead to nothing. */
+bool wme_may_sleep_on(const wme_record *now, uint64_t executed, const wme_message *sync);
+void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint64_t executed);
 /* Drops what it keeps. */
 void wme_end(wme_stub *stub);
 

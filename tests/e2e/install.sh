@@ -45,6 +45,11 @@ check 'soname' grep -q 'libbaton.so.0' <(readelf -d "$library_path/libbaton.so")
 check 'the command is installed and runs' "$(find "$scratch/root" -path '*/bin/baton')" --version
 check 'so is the explorer' "$(find "$scratch/root" -path '*/bin/baton-check')" --list
 check 'so is the simulator' "$(find "$scratch/root" -path '*/bin/baton-sim')" --help
+unit=$(find "$scratch/root" -path '*/lib/systemd/system/baton-node@.service')
+started=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$unit")
+check 'the unit of a node starts what is installed' test -x "$scratch/root$started"
+check 'its user, and an example of its configuration' test -s "$(find "$scratch/root" -path '*/lib/sysusers.d/baton.conf')" \
+    -a -s "$(find "$scratch/root" -path '*/doc/baton/node.conf')"
 for page in baton.1 baton-bench.1 baton-check.1 baton-issue.1 baton-locks.1 baton-node.1 baton-read.1 baton-release.1 baton-run.1 \
     baton-serve.1 baton-sim.1 baton-status.1 baton-top.1 libbaton.3; do
     check "manual page $page" test -s "$(find "$scratch/root" -name "$page*" -print -quit)"

@@ -53,7 +53,7 @@ static void test_others(void **state)
     store_close(store_with(&options));
     scene_copy("b", "mixed"); /* the data of one node, the name of another */
     write_file("mixed", "node",
-               "baton data 1\ncluster test\nnode a\ndurability disk\nstate booted\n");
+               "baton data 2\ncluster test\nnode a\ndurability disk\nstate booted\n");
     options = options_for("mixed");
     expect_refusal(&options, "data.mdb is damaged: a record has a wrong sum, or cannot be");
     store_close(store_at("a")); /* nothing of all that has changed it */
@@ -64,17 +64,17 @@ static void test_node_file(void **state)
     static const char *const wrong[] = {
         "",
         "hello\n",
-        "baton data 1\n",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate asleep\n",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\nmore\n",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\nboot 0\nmuster new\n"
+        "baton data 2\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate asleep\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nmore\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nboot 0\nmuster new\n"
         "heard 0 0 0 0 0 0 0 0 0\n",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster new\n"
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster new\n"
         "heard 0 0 0 0 0 0 0 0\n",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster new\n"
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster new\n"
         "heard 0 0 0 0 0 0 0 0 0 0\n",
-        "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster old\n"
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster old\n"
         "heard 0 0 0 0 0 0 0 0 0\n",
     };
     (void)state;
@@ -84,18 +84,18 @@ static void test_node_file(void **state)
         write_file("a", "node", wrong[i]);
         expect_refusal(&options, "/node is damaged, or not a file of baton");
     }
-    write_file("a", "node", "baton data 2\nwhatever comes\n");
-    expect_refusal(&options, "written by another version of baton (format 2, here 1)");
+    write_file("a", "node", "baton data 3\nwhatever comes\n");
+    expect_refusal(&options, "written by another version of baton (format 3, here 2)");
     remove_file("a", "node");
     expect_refusal(&options, "has data, but no file 'node'");
-    write_file("a", "node", "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\n");
+    write_file("a", "node", "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\n");
     remove_file("a", "data.mdb");
     expect_refusal(&options, "has lost its data.mdb");
     write_file("a", "data.mdb", "");
     expect_refusal(&options, "is damaged: its first pages are not what they should be");
     /* Died while it was made for the first time: begins again. */
     write_file("a", "node",
-               "baton data 1\ncluster test\nnode a\ndurability disk\nstate creating\n");
+               "baton data 2\ncluster test\nnode a\ndurability disk\nstate creating\n");
     store_close(store_at("a"));
 }
 
@@ -104,11 +104,11 @@ static void test_muster_from_before(void **state)
 {
     (void)state;
     store_close(store_at("a"));
-    write_file("a", "node", "baton data 1\ncluster test\nnode a\ndurability disk\nstate ready\n");
+    write_file("a", "node", "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\n");
     store *s = store_at("a");
     assert_int_equal(store_muster(s).state, MUSTER_NEW);
     store_close(s);
-    write_file("a", "node", "baton data 1\ncluster test\nnode a\ndurability disk\nstate booted\n");
+    write_file("a", "node", "baton data 2\ncluster test\nnode a\ndurability disk\nstate booted\n");
     s = store_at("a");
     assert_int_equal(store_muster(s).state, MUSTER_SETTLED);
     assert_true(store_muster(s).boot != 0);

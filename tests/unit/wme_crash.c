@@ -246,6 +246,59 @@ static void test_dies_in_two_slots(void **state)
     scene_close(w);
 }
 
+/* The owner crashes before it has written an operation that others have got. */
+static void test_dies_unwritten(void **state)
+{
+    scene *w = scene_open(3, false);
+    (void)state;
+    scene_try(w, 0, 0);
+    w->node[0].dies_unwritten = true;
+    scene_issue(w, 0, 0);
+    assert_int_equal(scene_in_flight(w, WME_INVOKE, 0, ANY), 2);
+    assert_false(w->node[0].disk.written);
+    scene_restart(w, 0);
+    scene_settle(w);
+    assert_int_equal(scene_stub(w, 0)->now.epoch, 2);
+    expect_all(w, 1);
+    scene_close(w);
+}
+
+/* In WME-1 others would take its INVOKE for its word that it has written it. */
+static void test_not_early_to_all(void **state)
+{
+    scene *w = scene_open(3, true);
+    (void)state;
+    scene_try(w, 0, 0);
+    w->node[0].dies_unwritten = true;
+    scene_issue(w, 0, 0);
+    assert_int_equal(w->count, 0);
+    scene_close(w);
+}
+
+/* An owner that has not written of its epoch may forget that, and make the slot again. */
+static void test_not_early_in_a_new_epoch(void **state)
+{
+    bool died = true;
+    (void)state;
+    for (uint32_t at = 0; died; at++) {
+        scene *w = scene_open(3, false);
+        scene_try(w, 0, 0);
+        scene_crash(w, 2);
+        scene_restart(w, 2);
+        scene_deliver(w, WME_NEWEP, 2, 0);
+        scene_issue(w, 0, 0); /* it waits for the end of the change, in which 0 stays the owner */
+        for (uint32_t i = 0; w->count > 0 && w->node[0].up; i++) {
+            w->node[0].dies_unwritten = i >= at;
+            scene_deliver(w, ANY, ANY, ANY);
+        }
+        died = !w->node[0].up;
+        if (died && w->node[0].disk.lock.now.epoch < 2)
+            assert_int_equal(scene_in_flight(w, WME_INVOKE, 0, ANY), 0);
+        assert_true(died || scene_stub(w, 0)->now.epoch == 2);
+        scene_close(w);
+    }
+}
+
 /* At each step of an epoch change, each node in turn: the others go on, and it comes back. */
 static void test_dies_in_a_change(void **state)
 {
@@ -298,5 +351,8 @@ void wme_crash_tests(suite *s)
     suite_add(s, test_power_off_token, NULL, "power off, and the fencing number goes on");
     suite_add(s, test_power_off_deciding, NULL, "power off in the middle of consensus");
     suite_add(s, test_dies_in_two_slots, NULL, "a crash within a step that takes two slots");
+    suite_add(s, test_dies_unwritten, NULL, "a crash before an operation is written");
+    suite_add(s, test_not_early_to_all, NULL, "WME-1: nothing leaves before it is written");
+    suite_add(s, test_not_early_in_a_new_epoch, NULL, "nor in an epoch not yet written");
     suite_add(s, test_dies_in_a_change, NULL, "a crash within each step of an epoch change");
 }

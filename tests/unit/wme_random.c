@@ -87,7 +87,7 @@ static void act(play *p, uint8_t node)
         memset(u->told, 0, sizeof u->told);
         p->heard[node][user] = 0;
     }
-    switch (chance(p, 13)) {
+    switch (chance(p, 14)) {
     case 0:
         scene_leave(w, node, user);
         p->issued[node][user] = 0;
@@ -102,6 +102,9 @@ static void act(play *p, uint8_t node)
     case 5:
     case 6:
         scene_try(w, node, user);
+        break;
+    case 13:
+        scene_rest(w, node);
         break;
     case 7:
         scene_yield(w, node, (uint8_t)chance(p, w->nodes));
@@ -164,10 +167,12 @@ static void happen(play *p)
         if (what < 25)
             scene_restart(p->w, node);
     } else if (what < p->crashes) {
-        if (what & 1)
+        if (what % 3 == 0)
+            scene_crash(p->w, node);
+        else if (what % 3 == 1)
             p->w->node[node].dies = true;
         else
-            scene_crash(p->w, node);
+            p->w->node[node].dies_unwritten = true;
     } else if (what < p->crashes + p->suspicion) {
         suspect(p, node);
     } else if (what < 30) {
@@ -186,7 +191,7 @@ static void mend(play *p)
 {
     scene *w = p->w;
     for (uint8_t i = 0; i < w->nodes; i++) {
-        w->node[i].dies = w->node[i].cut = false;
+        w->node[i].dies = w->node[i].dies_unwritten = w->node[i].cut = false;
         if (!w->node[i].up)
             scene_restart(w, i);
         for (uint8_t j = 0; j < w->nodes; j++)

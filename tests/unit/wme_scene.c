@@ -173,9 +173,18 @@ static void change_and_persist(scene *w, scene_node *n)
 static void finish(scene *w, uint8_t node)
 {
     scene_node *n = &w->node[node];
+    for (uint32_t i = 0; i < w->out.count; i++)
+        if (w->out.actions[i].early)
+            carry_out(w, n, &w->out.actions[i]);
+    if (n->dies_unwritten) {
+        wme_out_clear(&w->out);
+        scene_crash(w, node);
+        return;
+    }
     change_and_persist(w, n);
     for (uint32_t i = 0; i < w->out.count && !n->dies; i++)
-        carry_out(w, n, &w->out.actions[i]);
+        if (!w->out.actions[i].early)
+            carry_out(w, n, &w->out.actions[i]);
     wme_out_clear(&w->out);
     const char *why = wme_unsound(&n->replica.stub, &n->wme);
     if (why != NULL)
@@ -248,7 +257,7 @@ void scene_crash(scene *w, uint8_t node)
     scene_node *n = &w->node[node];
     assert_true(n->up);
     replica_end(&n->replica);
-    n->up = n->dies = false;
+    n->up = n->dies = n->dies_unwritten = false;
     memset(n->user, 0, sizeof n->user);
 }
 
@@ -278,6 +287,21 @@ void scene_forget(scene *w, uint8_t node)
     replica_durable_end(&n->disk.lock);
     memset(&n->disk, 0, sizeof n->disk);
     n->emptied = true;
+}
+
+bool scene_rest(scene *w, uint8_t node)
+{
+    scene_node *n = &w->node[node];
+    replica_durable saved = {0};
+    if (!replica_may_rest(&n->replica, &n->wme))
+        return false;
+    replica_save(&n->replica, &saved);
+    replica_end(&n->replica);
+    replica_wake(&n->replica, &n->wme, &saved, n->resource.count, node + 1U);
+    replica_durable_end(&saved);
+    replica_suspicion(&n->replica, &n->wme, &w->out);
+    finish(w, node);
+    return true;
 }
 
 void scene_cut(scene *w, uint8_t node, bool cut)

@@ -39,8 +39,9 @@ typedef struct scene_node {
     wme_node wme;
     replica replica;
     bool up;
-    bool cut;  /* what it sends, and what is sent to it, is lost */
-    bool dies; /* in its next step, when it has written and before anything leaves */
+    bool cut;            /* what it sends, and what is sent to it, is lost */
+    bool dies;           /* in its next step, when it has written and before anything leaves */
+    bool dies_unwritten; /* in its next step, when only what is early has left */
     scene_resource resource;
     scene_user user[SCENE_USERS];
     bool suspended; /* as users were told */
@@ -117,6 +118,8 @@ void scene_crash(scene *w, uint8_t node);
 void scene_restart(scene *w, uint8_t node);
 /* Crashes, if it is up, and what was on its disk is gone. */
 void scene_forget(scene *w, uint8_t node);
+/* Out of memory and back; false if it must not. */
+bool scene_rest(scene *w, uint8_t node);
 /* From now on nothing leaves it and nothing reaches it; false mends that. */
 void scene_cut(scene *w, uint8_t node, bool cut);
 

@@ -10,6 +10,7 @@ void wme_crash_tests(suite *s);
 void wme_refusal_tests(suite *s);
 void wme_yield_tests(suite *s);
 void wme_rejoin_tests(suite *s);
+void wme_rest_tests(suite *s);
 void wme_random_tests(suite *s);
 
 /* Node 0 is taken for dead by the others, and consensus makes node 1 the owner. */

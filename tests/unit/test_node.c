@@ -1,0 +1,442 @@
+/* What a node does between its replicas and its disk: what leaves when, and what a crash leaves. */
+#include "../../src/net/log.h"
+#include "node_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The visitor at the owner's node is inside. */
+static uint8_t enter(world *w)
+{
+    world_lock(w, 0);
+    world_settle(w);
+    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
+    assert_int_equal(world_stub(w, 0)->now.owner, 0);
+    return 0;
+}
+
+static uint64_t commits(world *w, uint8_t node)
+{
+    return store_used(w->store[node]).commits;
+}
+
+/* ---- what leaves when ---- */
+
+static void test_invoke_is_early(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    assert_true(world_issue(w, owner));
+    assert_true(world_says(&w->node[owner].early[1], "INVOKE"));
+    assert_false(world_says(&w->node[owner].to_peer[1], "INVOKE"));
+    world_send_early(w, owner);
+    assert_true(world_deliver(w, owner, 1));
+    assert_false(world_says(&w->node[1].early[owner], "ACK")); /* it has not written it yet */
+    assert_true(world_says(&w->node[1].to_peer[owner], "ACK"));
+    world_settle(w);
+    assert_string_equal(w->visitor[owner].result, ":1\r\n");
+}
+
+/* An epoch that begins in this turn is not durable, so what is done in it must wait. */
+static void test_not_early_in_a_new_epoch(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    world_crash(w, 2);
+    world_start(w, 2);
+    world_lock(w, 2); /* it comes back through an epoch change */
+    world_end_turn(w, 2);
+    while (world_deliver(w, 2, 1) || world_deliver(w, 2, owner))
+        continue;
+    while (world_stub(w, owner)->now.epoch == 1) {
+        world_end_turn(w, owner);
+        for (uint8_t i = 1; i < WORLD_NODES; i++)
+            world_end_turn(w, i);
+        for (uint8_t to = 0; to < WORLD_NODES; to++)
+            for (uint8_t from = 0; from < WORLD_NODES; from++)
+                while (world_stub(w, owner)->now.epoch == 1 && world_deliver(w, from, to))
+                    continue;
+    }
+    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE); /* a change does not eject it */
+    assert_true(world_issue(w, owner));
+    assert_false(world_says(&w->node[owner].early[1], "INVOKE"));
+    assert_true(world_says(&w->node[owner].to_peer[1], "INVOKE"));
+    world_settle(w);
+    assert_string_equal(w->visitor[owner].result, ":1\r\n");
+}
+
+/* ---- what is written when ---- */
+
+static void test_written_once(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    uint64_t before[] = {commits(w, 0), commits(w, 1), commits(w, 2)};
+    for (int i = 0; i < 10; i++) {
+        assert_true(world_issue(w, owner));
+        world_settle(w);
+    }
+    assert_string_equal(w->visitor[owner].result, ":11\r\n");
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        assert_int_equal(world_value(w, i), 11);
+        assert_int_equal(commits(w, i) - before[i], 10); /* one for each, though it is read */
+    }
+}
+
+static void test_entering_writes_nothing(void **state)
+{
+    world *w = *state;
+    uint64_t before[] = {commits(w, 0), commits(w, 1), commits(w, 2)};
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        world_lock(w, i);
+        world_settle(w);
+        assert_int_equal(w->visitor[i].place, VISITOR_INSIDE);
+        world_exit(w, i);
+        world_settle(w);
+    }
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        assert_int_equal(commits(w, i), before[i]);
+}
+
+/* What was answered was executed nowhere for good: it is found again in what was accepted. */
+static void test_power_off(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    for (int i = 0; i < 5; i++) {
+        assert_true(world_issue(w, owner));
+        world_settle(w);
+    }
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        world_crash(w, i);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        world_start(w, i);
+    world_lock(w, 1);
+    world_pass(w, 2000);
+    assert_int_equal(w->visitor[1].place, VISITOR_INSIDE);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        assert_int_equal(world_value(w, i), 5);
+}
+
+/* ---- locks at rest ---- */
+
+static void rest_all(world *w)
+{
+    for (int i = 0; i < 40 && w->node[0].sites + w->node[1].sites + w->node[2].sites > 0; i++)
+        world_pass(w, NODE_REST_AFTER / 10);
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        assert_int_equal(w->node[i].sites, 0);
+        assert_int_equal(w->node[i].resting, 1);
+    }
+}
+
+static void test_rests(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    uint64_t token = w->visitor[owner].token;
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    world_pass(w, 2 * NODE_REST_AFTER);
+    assert_int_equal(w->node[owner].sites, 1); /* somebody is inside */
+    world_exit(w, owner);
+    rest_all(w);
+    uint64_t sent = w->node[owner].counts.sent;
+    world_lock(w, owner);
+    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE); /* the token is where it was */
+    assert_int_equal(w->node[owner].counts.sent, sent);
+    assert_true(w->visitor[owner].token > token);
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    assert_string_equal(w->visitor[owner].result, ":2\r\n");
+    world_exit(w, owner);
+    rest_all(w);
+    world_lock(w, 2);
+    world_settle(w);
+    assert_true(world_issue(w, 2));
+    world_settle(w);
+    assert_string_equal(w->visitor[2].result, ":3\r\n");
+    assert_int_equal(world_stub(w, 1)->now.epoch, 1); /* nobody had to be suspected */
+}
+
+/* What was said to rest in an earlier run of the node may have been woken in that, and be old. */
+static void test_rests_and_crashes(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    world_exit(w, owner);
+    rest_all(w);
+    world_lock(w, 1); /* the token moves, and only memory knows */
+    world_settle(w);
+    world_exit(w, 1);
+    world_settle(w);
+    world_crash(w, owner);
+    world_start(w, owner);
+    world_lock(w, owner);
+    assert_int_equal(w->visitor[owner].place, VISITOR_WAITS);
+    assert_true(world_stub(w, owner)->blocked);
+    world_pass(w, 2000);
+    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE);
+}
+
+static void test_token_at_rest_is_handed_over(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    world_exit(w, owner);
+    rest_all(w);
+    node_hand_over(&w->node[owner]);
+    world_settle(w);
+    assert_int_not_equal(world_stub(w, 1)->now.owner, owner);
+    assert_true(node_hand_over(&w->node[owner]));
+}
+
+/* ---- a disk that is lost ---- */
+
+static muster_state muster_of(const world *w, uint8_t node)
+{
+    return w->node[node].muster.durable.state;
+}
+
+static void forget(world *w, uint8_t node)
+{
+    world_crash(w, node);
+    world_empty(w, node);
+    world_start(w, node);
+}
+
+/* It is told that it was there before, and all that it had comes back, whether somebody asks or not. */
+static void test_emptied(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    for (int i = 0; i < 3; i++) {
+        assert_true(world_issue(w, owner));
+        world_settle(w);
+    }
+    world_exit(w, owner);
+    for (uint8_t node = 0; node < WORLD_NODES; node++) {
+        if (node == 1)
+            rest_all(w);
+        forget(w, node);
+        assert_int_equal(muster_of(w, node), MUSTER_NEW);
+        assert_false(node_takes_part(&w->node[node]));
+        world_pass(w, 2000);
+        assert_int_equal(muster_of(w, node), MUSTER_SETTLED);
+        assert_int_equal(w->node[node].away, 0);
+        assert_int_equal(world_value(w, node), 3);
+    }
+    world_lock(w, 2);
+    world_pass(w, 500);
+    assert_true(world_issue(w, 2));
+    world_settle(w);
+    assert_string_equal(w->visitor[2].result, ":4\r\n");
+}
+
+/* A lock that was entered, and about which nothing was ever written. */
+static void test_emptied_before_anything_was_written(void **state)
+{
+    world *w = *state;
+    uint8_t owner = enter(w);
+    uint64_t token = w->visitor[owner].token;
+    assert_int_equal(site_find(&w->node[owner], "lock", 4)->kept.number, 0);
+    forget(w, 2);
+    world_pass(w, 2000);
+    assert_int_equal(muster_of(w, 2), MUSTER_SETTLED);
+    assert_int_not_equal(site_find(&w->node[owner], "lock", 4)->kept.number, 0);
+    assert_int_equal(world_stub(w, 2)->now.epoch, 3);
+    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE);
+    assert_int_equal(w->visitor[owner].token, token);
+}
+
+static void test_emptied_while_another_is_down(void **state)
+{
+    world *w = *state;
+    char why[NODE_WHY];
+    uint8_t owner = enter(w);
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    world_exit(w, owner);
+    world_crash(w, 1);
+    forget(w, 2);
+    world_pass(w, 2000);
+    assert_int_equal(muster_of(w, 2), MUSTER_FORGETFUL);
+    assert_string_equal(join_why(&w->node[2], why),
+                        "this node has lost what it knew, and has not heard from b yet");
+    world_lock(w, 2);
+    world_pass(w, 5000);
+    assert_int_equal(w->visitor[2].place, VISITOR_WAITS); /* nobody else knows enough */
+    world_start(w, 1);
+    world_pass(w, 5000);
+    assert_int_equal(w->visitor[2].place, VISITOR_INSIDE);
+    assert_int_equal(world_value(w, 2), 1);
+    assert_null(join_why(&w->node[2], why));
+}
+
+static void test_majority_emptied(void **state)
+{
+    world *w = *state;
+    char why[NODE_WHY];
+    uint8_t owner = enter(w);
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    world_exit(w, owner);
+    forget(w, 1);
+    forget(w, 2);
+    world_pass(w, 5000);
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        wdme_message m = {.kind = WDME_LOCK};
+        assert_non_null(strstr(join_why(&w->node[i], why), "a majority of the nodes has lost"));
+        assert_int_equal(
+            registry_tell(&w->node[i].registry, &w->visitor[i].roles, "lock", 4, m, w->now),
+            REGISTRY_NOT_READY);
+        assert_string_equal(w->node[i].registry.why_not, why);
+    }
+    assert_int_equal(world_value(w, owner), 1);
+}
+
+/* ---- by chance ---- */
+
+typedef struct play {
+    world *w;
+    uint64_t seed;
+    uint8_t seen[4096]; /* results that were told */
+    uint64_t most;
+    uint32_t told[WORLD_NODES]; /* results of each visitor that were looked at */
+    uint32_t crashes, emptied;
+} play;
+
+static uint32_t chance(play *p, uint32_t of)
+{
+    p->seed = p->seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (uint32_t)(p->seed >> 33) % of;
+}
+
+/* No result is told twice. */
+static void look(play *p)
+{
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        const visitor *v = &p->w->visitor[i];
+        if (!p->w->up[i] || v->results == p->told[i])
+            continue;
+        uint64_t result = strtoull(v->result + 1, NULL, 10);
+        assert_true(result > 0 && result < sizeof p->seen);
+        assert_int_equal(p->seen[result]++, 0);
+        p->most = result > p->most ? result : p->most;
+        p->told[i] = v->results;
+    }
+}
+
+static void act(play *p, uint8_t node)
+{
+    switch (p->w->visitor[node].place) {
+    case VISITOR_OUT:
+        if (join_refuses(&p->w->node[node]) == NULL)
+            world_lock(p->w, node);
+        break;
+    case VISITOR_INSIDE:
+        if (chance(p, 4) == 0)
+            world_exit(p->w, node);
+        else
+            world_issue(p->w, node);
+        break;
+    default:
+        break;
+    }
+}
+
+static void crash(play *p, uint8_t node)
+{
+    if (chance(p, 2) == 0)
+        world_send_early(p->w, node);
+    world_crash(p->w, node);
+    p->told[node] = 0;
+    p->crashes++;
+}
+
+/* While the two others know what they knew. */
+static void empty(play *p, uint8_t node)
+{
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        if (i != node && muster_of(p->w, i) != MUSTER_SETTLED)
+            return;
+    world_empty(p->w, node);
+    p->emptied++;
+}
+
+static void happen(play *p)
+{
+    world *w = p->w;
+    uint8_t node = (uint8_t)chance(p, WORLD_NODES);
+    uint32_t what = chance(p, 100);
+    if (chance(p, 200) == 0) {
+        w->now += NODE_TICK;
+        for (uint8_t i = 0; i < WORLD_NODES; i++)
+            if (w->up[i])
+                node_tick(&w->node[i], w->now);
+    } else if (!w->up[node]) {
+        if (chance(p, 200) != 0)
+            return;
+        if (chance(p, 3) == 0)
+            empty(p, node);
+        world_start(w, node);
+    } else if (chance(p, 2000) == 0) {
+        crash(p, node);
+    } else if (what < 15) {
+        act(p, node);
+    } else if (what < 40) {
+        world_end_turn(w, node);
+    } else {
+        world_deliver(w, node, (uint8_t)chance(p, WORLD_NODES));
+    }
+    look(p);
+}
+
+static void test_by_chance(void **state)
+{
+    play p = {.w = *state, .seed = 20261116};
+    for (int i = 0; i < 200000; i++)
+        happen(&p);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        if (!p.w->up[i])
+            world_start(p.w, i);
+    world_pass(p.w, 10000);
+    look(&p);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        assert_true(world_value(p.w, i) >= p.most); /* nothing that was told is lost */
+    assert_int_equal(world_value(p.w, 0), world_value(p.w, 1));
+    assert_int_equal(world_value(p.w, 0), world_value(p.w, 2));
+    print_message("%llu operations, %u crashes, %u disks lost\n", (unsigned long long)p.most,
+                  p.crashes, p.emptied);
+    assert_true(p.most > 100 && p.crashes > 20 && p.emptied > 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        {"an operation leaves before it is written, its acknowledgement does not",
+         test_invoke_is_early, world_open, world_close, NULL},
+        {"but not in an epoch that is not written", test_not_early_in_a_new_epoch, world_open,
+         world_close, NULL},
+        {"an operation is written once", test_written_once, world_open, world_close, NULL},
+        {"who only enters writes nothing", test_entering_writes_nothing, world_open, world_close,
+         NULL},
+        {"power off at all nodes", test_power_off, world_open, world_close, NULL},
+        {"a lock that nobody uses rests", test_rests, world_open, world_close, NULL},
+        {"and a crash ends that", test_rests_and_crashes, world_open, world_close, NULL},
+        {"its token is handed over", test_token_at_rest_is_handed_over, world_open, world_close,
+         NULL},
+        {"emptied, one after the other", test_emptied, world_open, world_close, NULL},
+        {"emptied before anything was written", test_emptied_before_anything_was_written,
+         world_open, world_close, NULL},
+        {"emptied while another is down", test_emptied_while_another_is_down, world_open,
+         world_close, NULL},
+        {"a majority is emptied", test_majority_emptied, world_open, world_close, NULL},
+        {"crashes by chance, and disks lost", test_by_chance, world_open, world_close, NULL},
+    };
+    log_set_level(LOG_ERROR);
+    return cmocka_run_group_tests_name("node", tests, NULL, NULL);
+}
