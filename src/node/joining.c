@@ -40,6 +40,8 @@ static void save(cluster_node *n, muster_state before)
         [MUSTER_NEW] = "new", [MUSTER_FORGETFUL] = "forgetful", [MUSTER_SETTLED] = "settled"};
     muster_state now = n->muster.durable.state;
     store_save_muster(n->store, &n->muster.durable);
+    if (now == MUSTER_FORGETFUL)
+        n->first_run = false; /* its old self may have let users in, and told nobody */
     if (now == before)
         return;
     log_line(now == MUSTER_FORGETFUL ? LOG_WARN : LOG_INFO, "muster", "was=%s is=%s", words[before],

@@ -62,17 +62,17 @@ static bool begin(cluster_node *n, site *p)
     if (found == STORE_FAILED)
         return false;
     n->chance += p->hash | 1;
+    if (found == STORE_FOUND && durable.rests == n->run) {
+        replica_wake(&p->replica, &n->wme, &durable, p->kept.executed, n->chance);
+        replica_durable_end(&durable);
+        n->resting--;
+        return true;
+    }
     if (found == STORE_UNKNOWN && n->muster.durable.state == MUSTER_FORGETFUL) {
         p->away = true;
         n->away++;
         replica_rejoin(&p->replica, &n->wme, n->chance >> 1 | 1, n->chance, &n->out);
         site_carry_out(n, p);
-        return true;
-    }
-    if (found == STORE_FOUND && durable.rests == n->run) {
-        replica_wake(&p->replica, &n->wme, &durable, p->kept.executed, n->chance);
-        replica_durable_end(&durable);
-        n->resting--;
         return true;
     }
     if (found == STORE_UNKNOWN && n->first_run) {

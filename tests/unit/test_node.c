@@ -244,12 +244,62 @@ static void test_emptied_before_anything_was_written(void **state)
     uint64_t token = w->visitor[owner].token;
     assert_int_equal(site_find(&w->node[owner], "lock", 4)->kept.number, 0);
     forget(w, 2);
+    world_end_turn(w, owner);
+    assert_true(world_says(&w->wire[owner][2], "SYNC"));
+    while (world_deliver(w, owner, 2))
+        continue;
+    assert_null(site_find(&w->node[2], "lock", 4)); /* it does not know yet who it is */
+    assert_int_equal(muster_of(w, 2), MUSTER_NEW);
+    world_settle(w);
+    assert_int_equal(muster_of(w, 2), MUSTER_FORGETFUL);
+    node_tick(&w->node[2], w->now);
+    world_settle(w); /* nobody else has said anything about the lock: it was listed */
+    assert_non_null(site_find(&w->node[2], "lock", 4));
+    assert_int_not_equal(site_find(&w->node[owner], "lock", 4)->kept.number, 0);
     world_pass(w, 2000);
     assert_int_equal(muster_of(w, 2), MUSTER_SETTLED);
-    assert_int_not_equal(site_find(&w->node[owner], "lock", 4)->kept.number, 0);
     assert_int_equal(world_stub(w, 2)->now.epoch, 3);
     assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE);
     assert_int_equal(w->visitor[owner].token, token);
+}
+
+/* More locks than one list has. */
+static void test_emptied_of_many(void **state)
+{
+    enum { LOCKS = 3 * PEER_MOST_LISTED + 1 };
+    world *w = *state;
+    char name[16];
+    for (int i = 0; i < LOCKS; i++) {
+        snprintf(name, sizeof name, "many/%d", i);
+        assert_non_null(site_get(&w->node[0], name, strlen(name)));
+    }
+    forget(w, 2);
+    world_settle(w);
+    node_tick(&w->node[2], w->now);
+    world_settle(w); /* by now it knows them, and nobody else has said anything about them */
+    for (int i = 0; i < LOCKS; i++) {
+        snprintf(name, sizeof name, "many/%d", i);
+        assert_non_null(site_find(&w->node[2], name, strlen(name)));
+    }
+    world_pass(w, 5000);
+    assert_int_equal(muster_of(w, 2), MUSTER_SETTLED);
+}
+
+/* A lock that nobody else has ever heard of: its tokens must not come again. */
+static void test_emptied_and_only_one_knew(void **state)
+{
+    world *w = *state;
+    world_lock(w, 0);
+    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
+    uint64_t token = w->visitor[0].token;
+    assert_null(site_find(&w->node[1], "lock", 4));
+    forget(w, 0);
+    world_pass(w, 2000);
+    assert_int_equal(muster_of(w, 0), MUSTER_SETTLED);
+    world_lock(w, 0);
+    world_pass(w, 2000);
+    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
+    assert_true(w->visitor[0].token > token);
 }
 
 static void test_emptied_while_another_is_down(void **state)
@@ -432,6 +482,9 @@ int main(void)
         {"emptied, one after the other", test_emptied, world_open, world_close, NULL},
         {"emptied before anything was written", test_emptied_before_anything_was_written,
          world_open, world_close, NULL},
+        {"emptied of many locks", test_emptied_of_many, world_open, world_close, NULL},
+        {"emptied, and only one knew the lock", test_emptied_and_only_one_knew, world_open,
+         world_close, NULL},
         {"emptied while another is down", test_emptied_while_another_is_down, world_open,
          world_close, NULL},
         {"a majority is emptied", test_majority_emptied, world_open, world_close, NULL},
