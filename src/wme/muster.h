@@ -3,7 +3,7 @@
  * it. Pure, like all of this room.
  *
  *   boot id    of a data directory: drawn when that is made, so an emptied one has another. Each
- *              node writes down the first one that it hears of each other node, and never changes it
+ *              node writes down the first one that it hears of each other node, for ever
  *   NEW        never counted. Sends nothing but questions
  *   FORGETFUL  has counted, and lost what it knew: a lock that it has no record of begins by
  *              replica_rejoin. Counts in all that it has rejoined

@@ -208,7 +208,7 @@ static void forget(world *w, uint8_t node)
     world_start(w, node);
 }
 
-/* It is told that it was there before, and all that it had comes back, whether somebody asks or not. */
+/* It is told that it was there before, and all comes back, whether somebody asks or not. */
 static void test_emptied(void **state)
 {
     world *w = *state;
