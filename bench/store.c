@@ -70,7 +70,11 @@ static bool measure_mode(const char *directory, store_durability durability, dou
     store_lock locks[LOCKS];
     replica_durable unsaved;
     snprintf(path, sizeof path, "%s-%s", directory, mode);
-    store_options options = {path, "bench", "a", durability, (size_t)1 << 30};
+    store_options options = {.directory = path,
+                             .cluster = "bench",
+                             .node = "a",
+                             .durability = durability,
+                             .most_bytes = (size_t)1 << 30};
     store *s = store_open(&options, complaint);
     if (s == NULL) {
         fprintf(stderr, "store_speed: %s\n", complaint);

@@ -70,7 +70,7 @@ static const struct option options[] = {
 /* What was asked for. */
 typedef struct wish {
     serve_settings serve;
-    node_daemon *daemon;
+    node_driver *daemon;
     const char *id, *peers, *auth;
     bool only_check, wants_help;
     char *config; /* the text of the file of settings, which others of these point into */
@@ -160,18 +160,10 @@ static int read_config(int argc, char **argv, wish *w)
 
 static bool is_local(const wish *w)
 {
-    char address[PEERS_MOST_HOST + 16];
-    const peers *all = &w->daemon->peers;
     for (uint32_t i = 0; i < w->serve.addresses; i++)
         if (!listen_is_local(w->serve.address[i]))
             return false;
-    for (uint8_t i = 0; i < all->nodes; i++) {
-        const char *form = strchr(all->node[i].host, ':') != NULL ? "[%s]:%u" : "%s:%u";
-        snprintf(address, sizeof address, form, all->node[i].host, all->node[i].port);
-        if (!listen_is_local(address))
-            return false;
-    }
-    return w->serve.http == NULL || listen_is_local(w->serve.http);
+    return driver_is_local(w->daemon) && (w->serve.http == NULL || listen_is_local(w->serve.http));
 }
 
 /* EXIT_DONE if all that was asked for makes sense together. */
@@ -233,7 +225,7 @@ static int read_options(int argc, char **argv, wish *w)
 
 int cmd_node(int argc, char **argv)
 {
-    static node_daemon daemon = {.most_bytes = 1 << 30};
+    static node_driver daemon = {.most_bytes = 1 << 30};
     wish w = {
         .daemon = &daemon,
         .serve = {.backend = &serve_node,

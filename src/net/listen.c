@@ -174,6 +174,20 @@ static void say_where(const listener *l, const char *address)
     log_line(LOG_INFO, "listening", "at=%s", name);
 }
 
+static void abandoned(uv_handle_t *handle)
+{
+    listener *l = handle->data;
+    if (--l->of->count == 0)
+        free(l->of);
+}
+
+/* Gone when the loop has run once more. */
+static void abandon(listeners *all)
+{
+    for (uint32_t i = 0, count = all->count; i < count; i++)
+        uv_close(&all->one[i].socket.handle, abandoned);
+}
+
 listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t count,
                        void (*accepted)(void *context, int socket, bool is_unix), void *context,
                        char complaint[256])
@@ -193,7 +207,8 @@ listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t cou
             snprintf(complaint, 256, "cannot listen at %s: %s", address[i],
                      error == UV_EINVAL ? "it is no HOST:PORT, nor the path of a socket"
                                         : uv_strerror(error));
-            return NULL; /* the process ends, and all of it with it */
+            abandon(all);
+            return NULL;
         }
         say_where(l, address[i]);
     }

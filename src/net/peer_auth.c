@@ -160,7 +160,7 @@ static bool check_hello(peer_auth *a, const resp_command *c, resp_out *out)
     if (!proof_same(cluster, a->of->digest)) {
         refuse(a, out,
                "'%.*s' and '%s' have different lists of peers; --peers must have the same "
-               "ids everywhere",
+               "ids everywhere, and all nodes the same kind of resource",
                peers_is_id(c->word[2].at, c->word[2].bytes) ? (int)c->word[2].bytes : 0,
                c->word[2].at, own_id(a));
         return false;

@@ -159,6 +159,15 @@ static bool make_digest(peers *p)
     return proof_digest(text, bytes, p->digest);
 }
 
+bool peers_bind(peers *p, const char *word)
+{
+    char text[PROOF_BYTES + PEERS_MOST_WORD];
+    size_t length = strnlen(word, PEERS_MOST_WORD);
+    memcpy(text, p->digest, PROOF_BYTES);
+    memcpy(text + PROOF_BYTES, word, length);
+    return proof_digest(text, PROOF_BYTES + length, p->digest);
+}
+
 uint8_t peers_find(const peers *p, const char *id, size_t bytes)
 {
     uint8_t at = 0;

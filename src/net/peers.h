@@ -11,6 +11,7 @@
 enum {
     PEERS_MOST_ID = 32,
     PEERS_MOST_HOST = 253, /* a name in the DNS */
+    PEERS_MOST_WORD = 128, /* bytes of it that count */
     PEERS_COMPLAINT = 256,
 };
 
@@ -36,6 +37,11 @@ typedef struct peers {
  * is true, `words` is a warning, or empty.
  */
 bool peers_parse(peers *p, const char *list, const char *me, char words[PEERS_COMPLAINT]);
+/*
+ * For nodes that are of another kind than `baton node`: only those bound to the same word talk to
+ * each other. False if there is no memory.
+ */
+bool peers_bind(peers *p, const char *word);
 /* The number of the node of that id, or `nodes` if there is none. */
 uint8_t peers_find(const peers *p, const char *id, size_t bytes);
 /* Whether that can be an id: 1 to 32 of a to z, 0 to 9 and '-'. */

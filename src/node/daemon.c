@@ -1,14 +1,12 @@
-/* See daemon.h. No protocol here: it opens and closes, and ends turns. */
+/* See daemon.h. */
 #include "daemon.h"
 #include "../net/log.h"
 #include "../net/server.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-node_daemon *daemon_of(const server *of)
+node_driver *daemon_of(const server *of)
 {
     return of->settings->context;
 }
@@ -34,7 +32,7 @@ static bool remember_lease(service *s, uint64_t lease)
  * The disk failed: nothing that was said since is true. Other nodes have what was acknowledged, so
  * to end is safe, and all that is.
  */
-static void give_up(const node_daemon *d)
+static void give_up(const node_driver *d)
 {
     log_line(LOG_ERROR, "disk", "why=\"%s\"", store_why(d->store));
     exit(EXIT_FAILURE);
@@ -42,82 +40,22 @@ static void give_up(const node_daemon *d)
 
 static void turn_ends(service *s)
 {
-    node_daemon *d = daemon_of((server *)(void *)s);
-    if (d->links != NULL)
-        links_send_early(d->links);
-    if (!node_turn_ends(&d->node))
+    node_driver *d = daemon_of((server *)(void *)s);
+    if (!driver_turn_ends(d))
         give_up(d);
-    if (d->links != NULL)
-        links_send(d->links);
-}
-
-static void tick(uv_timer_t *timer)
-{
-    node_daemon *d = timer->data;
-    node_tick(&d->node, uv_now(timer->loop));
-}
-
-static bool open_store(node_daemon *d, char complaint[256])
-{
-    char cluster[PROOF_HEX + 1];
-    char why[STORE_COMPLAINT];
-    proof_to_hex(d->peers.digest, cluster);
-    cluster[32] = '\0';
-    store_options options = {
-        .directory = d->data,
-        .cluster = cluster,
-        .node = d->peers.node[d->peers.me].id,
-        .durability = d->durability,
-        .most_bytes = d->most_bytes,
-    };
-    d->store = store_open(&options, why);
-    if (d->store == NULL)
-        snprintf(complaint, 256, "%.255s", why);
-    return d->store != NULL;
 }
 
 static bool node_open(server *of, char complaint[256])
 {
-    node_daemon *d = daemon_of(of);
-    uv_loop_t *uv = &of->loop[0].uv;
-    uint8_t chance[PROOF_BYTES];
-    uint64_t seed;
+    node_driver *d = daemon_of(of);
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the disk like any other */
-    if (!open_store(d, complaint))
+    if (!driver_open(d, &of->loop[0].uv, complaint))
         return false;
-    bool first_run = !store_booted(d->store);
-    if (store_took_back(d->store))
-        log_line(LOG_WARN, "disk", "why=\"the last turn did not come to the disk as a whole\"");
-    if (!store_mark_booted(d->store) || !proof_nonce(chance)) {
-        snprintf(complaint, 256, "%s", store_why(d->store));
-        return false;
-    }
-    memcpy(&seed, chance, sizeof seed);
-    node_beginning beginning = {.all = &d->peers,
-                                .store = d->store,
-                                .first_run = first_run,
-                                .forgets = d->durability == STORE_MEMORY,
-                                .ack_all = d->ack_all,
-                                .chance = seed,
-                                .now = uv_now(uv)};
-    if (!node_start(&d->node, &beginning)) {
-        const char *why = store_why(d->store);
-        snprintf(complaint, 256, "%s", why[0] != '\0' ? why : "out of memory");
-        return false;
-    }
     d->node.most_waiters = of->settings->most_waiters;
     of->service.locks = &d->node.registry;
     of->service.more = daemon_commands;
     of->service.turn_ends = turn_ends;
     of->service.remember_lease = remember_lease;
-    d->links = links_open(uv, &d->node, &d->peers, d->secret, complaint);
-    if (d->links == NULL)
-        return false;
-    uv_timer_init(uv, &d->ticks);
-    d->ticks.data = d;
-    uv_timer_start(&d->ticks, tick, NODE_TICK, NODE_TICK);
-    log_line(LOG_INFO, "node", "id=%s nodes=%u data=%s first_run=%d", d->peers.node[d->peers.me].id,
-             d->peers.nodes, d->data, first_run);
     return true;
 }
 
@@ -132,7 +70,7 @@ static void node_look_after(server *of)
  */
 static bool node_drained(server *of)
 {
-    node_daemon *d = daemon_of(of);
+    node_driver *d = daemon_of(of);
     loop *in = &of->loop[0];
     for (connection *c = in->connections, *next; c != NULL; c = next) {
         next = c->next;
@@ -142,26 +80,20 @@ static bool node_drained(server *of)
         c->session.ends = true;
         connection_serve(c);
     }
-    bool sent = links_idle(d->links);
-    return node_hand_over(&d->node) && sent && links_idle(d->links);
+    return driver_drained(d);
 }
 
 static void node_stop(server *of)
 {
-    node_daemon *d = daemon_of(of);
-    links_close(d->links);
-    uv_close((uv_handle_t *)&d->ticks, NULL);
+    driver_stop(daemon_of(of));
 }
 
 static void node_close(server *of)
 {
-    node_daemon *d = daemon_of(of);
-    d->node.writes = true; /* what the resource has executed need not be done again */
-    if (!node_turn_ends(&d->node))
+    node_driver *d = daemon_of(of);
+    if (!driver_last_turn(d))
         give_up(d);
-    links_free(d->links);
-    node_end(&d->node);
-    store_close(d->store);
+    driver_close(d);
 }
 
 const serve_backend serve_node = {

@@ -48,6 +48,8 @@ static void save(cluster_node *n, muster_state before)
              words[now]);
     if (before == MUSTER_NEW)
         begin_to_count(n);
+    if (before == MUSTER_NEW && now == MUSTER_SETTLED)
+        sites_each(n, site_is_new);
 }
 
 /* ---- in words ---- */
@@ -86,8 +88,8 @@ const char *join_why(const cluster_node *n, char text[NODE_WHY])
 
 const char *join_refuses(cluster_node *n)
 {
-    if (node_takes_part(n) && !muster_is_lost(&n->muster))
-        return NULL;
+    if (n->only != NULL || (node_takes_part(n) && !muster_is_lost(&n->muster)))
+        return NULL; /* within a program, who enters waits */
     return join_why(n, n->why);
 }
 

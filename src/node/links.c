@@ -58,6 +58,7 @@ struct links {
     wire *guests;
     uint32_t guest_count;
     bool ends;
+    peer_said said; /* large, and used up before the next */
     char chunk[CHUNK_BYTES];
 };
 
@@ -235,8 +236,8 @@ static size_t greet(wire *l, const char *bytes, size_t count)
 
 static size_t read_one(wire *l, const char *bytes, size_t count)
 {
-    static peer_said said; /* large, and used up before the next */
-    resp_parsed p = peer_read(bytes, count, l->of->all->nodes, &said);
+    peer_said *said = &l->of->said;
+    resp_parsed p = peer_read(bytes, count, l->of->all->nodes, said);
     if (p.verdict == RESP_BAD) {
         log_line(LOG_WARN, "peer_garbage", "peer=%s why=\"%s\"", l->of->all->node[l->auth.other].id,
                  p.complaint);
@@ -245,12 +246,12 @@ static size_t read_one(wire *l, const char *bytes, size_t count)
     }
     if (p.verdict == RESP_MORE)
         return 0;
-    if (said.verb == PEER_COMPLAINT)
+    if (said->verb == PEER_COMPLAINT)
         log_line(LOG_WARN, "peer_complains", "peer=%s what=\"%.*s\"",
-                 l->of->all->node[l->auth.other].id, (int)said.words.bytes, said.words.at);
+                 l->of->all->node[l->auth.other].id, (int)said->words.bytes, said->words.at);
     else if (!l->dials)
-        node_receive(l->of->node, l->auth.other, &said, uv_now(l->of->loop));
-    peer_said_drop(&said);
+        node_receive(l->of->node, l->auth.other, said, uv_now(l->of->loop));
+    peer_said_drop(said);
     return p.used;
 }
 

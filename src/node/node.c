@@ -128,7 +128,8 @@ void node_reached(cluster_node *n, uint8_t peer, bool reached)
     if (!reached)
         return;
     join_tick(n);
-    sites_each(n, tick); /* to find out who has missed something */
+    if (node_takes_part(n))
+        sites_each(n, tick); /* to find out who has missed something */
 }
 
 /* ---- time ---- */
@@ -166,8 +167,10 @@ void node_tick(cluster_node *n, uint64_t now)
 {
     n->now = now;
     join_tick(n);
-    if (!node_takes_part(n))
+    if (!node_takes_part(n)) {
+        sites_each(n, seats_time);
         return;
+    }
     detector_news news = detector_time(&n->detector, now);
     if (news.changed)
         suspicion_changed(n);

@@ -77,7 +77,8 @@ typedef struct cluster_node {
     bool drains;    /* is about to end: nobody is let in any more */
     bool first_run; /* it has never been part of the cluster before */
     uint32_t most_waiters;
-    uint64_t run; /* no other run of this node has the same */
+    const char *only; /* the one lock that there is; NULL: as many as are used */
+    uint64_t run;     /* no other run of this node has the same */
     uint64_t chance;
     uint64_t now;
     site **bucket;
@@ -130,6 +131,11 @@ bool node_turn_ends(cluster_node *n);
 /* NULL if the operation is under way: its outcome comes by a notice. Else an error reply. */
 const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
                        const op *o);
+/* The same for an operation as it is executed; it stays the caller's. */
+const char *node_issue_op(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
+                          wme_op *issued);
+/* Little room is left for data: operations that need some are to be refused. */
+bool node_is_full(const cluster_node *n);
 /* Value, epoch, sn and number of operations, as this node has them. */
 bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out);
 

@@ -318,27 +318,47 @@ static registry_verdict node_tell(registry *r, session_roles *me, const char *na
 }
 
 /* What others have accepted must still find room, so operations end a good while before it does. */
-static bool is_full(const cluster_node *n)
+bool node_is_full(const cluster_node *n)
 {
     store_usage used = store_used(n->store);
     return used.bytes > used.most - used.most / 8;
 }
 
+/* The session's seat, if it is inside with that token. */
+static seat *find_inside(const cluster_node *n, const session_roles *me, byte_string name,
+                         uint64_t token)
+{
+    const site *p = site_find(n, (const char *)name.at, name.bytes);
+    seat *s = p != NULL ? find_seat(me, p) : NULL;
+    return is_inside(s) && s->user.token == token ? s : NULL;
+}
+
+static const char stale[] = "STALE the section with this token is over, or was never yours";
+
 const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
                        const op *o)
 {
-    site *p = site_find(n, (const char *)name.at, name.bytes);
-    seat *s = p != NULL ? find_seat(me, p) : NULL;
-    if (!is_inside(s) || s->user.token != token)
-        return "STALE the section with this token is over, or was never yours";
-    if (is_full(n) && o->verb != OP_GET && o->verb != OP_DEL && o->verb != OP_SCAN)
+    if (find_inside(n, me, name, token) == NULL)
+        return stale;
+    if (node_is_full(n) && o->verb != OP_GET && o->verb != OP_DEL && o->verb != OP_SCAN)
         return "FULL this node has little room left for data; see --max-bytes";
     wme_op *issued = op_encode(o);
     if (issued == NULL)
         return "OOM the node is out of memory";
+    const char *trouble = node_issue_op(n, me, name, token, issued);
+    wme_op_drop(issued);
+    return trouble;
+}
+
+const char *node_issue_op(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
+                          wme_op *issued)
+{
+    seat *s = find_inside(n, me, name, token);
+    if (s == NULL)
+        return stale;
+    site *p = s->of;
     s->state = SEAT_ISSUES;
     wme_refusal why = replica_issue(&p->replica, &n->wme, &s->user, issued, &n->out);
-    wme_op_drop(issued);
     if (why != WME_FINE) {
         s->state = SEAT_INSIDE;
         return why == WME_OVERSIZED ? "ERR the operation is too large"

@@ -68,8 +68,8 @@ static bool begin(cluster_node *n, site *p)
         n->resting--;
         return true;
     }
-    if (found == STORE_UNKNOWN && n->muster.durable.state == MUSTER_FORGETFUL) {
-        p->away = true;
+    if (found == STORE_UNKNOWN && n->muster.durable.state != MUSTER_SETTLED) {
+        p->away = true; /* while it is new: until it is known that it is */
         n->away++;
         replica_rejoin(&p->replica, &n->wme, n->chance >> 1 | 1, n->chance, &n->out);
         site_carry_out(n, p);
@@ -87,12 +87,30 @@ static bool begin(cluster_node *n, site *p)
     return true;
 }
 
+/* Who waits already waits again. */
+void site_is_new(cluster_node *n, site *p)
+{
+    replica_end(&p->replica);
+    n->away -= p->away;
+    p->away = false;
+    if (!begin(n, p))
+        return; /* the store has failed, and with it the turn */
+    for (seat *s = p->seats, *next; s != NULL; s = next) {
+        next = s->next;
+        s->user = (wme_user){0};
+        replica_try(&p->replica, &n->wme, &s->user, &n->out);
+        site_carry_out(n, p);
+    }
+}
+
 site *site_get(cluster_node *n, const char *name, size_t bytes)
 {
     uint64_t hash = hash_name(name, bytes);
     site *p = find(n, hash, name, bytes);
     if (p != NULL)
         return p;
+    if (n->only != NULL && (strlen(n->only) != bytes || memcmp(n->only, name, bytes) != 0))
+        return NULL;
     p = calloc(1, sizeof *p + bytes);
     if (p == NULL)
         return NULL;
@@ -132,7 +150,7 @@ void site_free(cluster_node *n, site *p)
 
 bool site_rests(cluster_node *n, site *p)
 {
-    if (n->now < p->used_at + NODE_REST_AFTER || n->drains ||
+    if (n->now < p->used_at + NODE_REST_AFTER || n->drains || n->only != NULL ||
         !replica_may_rest(&p->replica, &n->wme))
         return false;
     replica_durable saved = {0};

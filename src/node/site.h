@@ -48,6 +48,8 @@ struct site {
 site *site_get(cluster_node *n, const char *name, size_t bytes);
 site *site_find(const cluster_node *n, const char *name, size_t bytes);
 void site_free(cluster_node *n, site *p);
+/* The node was not sure whether it is new when the lock began, and is now. */
+void site_is_new(cluster_node *n, site *p);
 /* Puts it, which has no seats, out of memory if nobody has used it for a while. */
 bool site_rests(cluster_node *n, site *p);
 /* Whether that lock is at rest, and what a SYNC says of it is no news: then it may stay so. */

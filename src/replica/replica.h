@@ -3,8 +3,8 @@
  * this is what a node and the simulator run. Of the actions of wme.h, WME_PROPOSE and WME_DECISION
  * stay inside; all others are for who runs the node.
  */
-#ifndef BATON_REPLICA_H
-#define BATON_REPLICA_H
+#ifndef BATON_REPLICA_REPLICA_H
+#define BATON_REPLICA_REPLICA_H
 
 #include "../consensus/paxos.h"
 

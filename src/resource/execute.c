@@ -204,34 +204,41 @@ static bool run_any(run r)
     }
 }
 
+static bool run_on_keys(store *s, store_lock *lock, const wme_op *o, resp_out *result)
+{
+    op decoded;
+    if (op_decode(o->data, o->bytes, &decoded))
+        return run_any((run){s, lock, &decoded, result});
+    resp_error(result, "ERR not an operation of this resource");
+    return true;
+}
+
 /* What was executed, and with what result. */
 static bool remember(store *s, store_lock *lock, const wme_op *o, byte_string result)
 {
     record_key key = key_of_part(lock->number, 'r', (byte_string){&o->origin, 1});
+    byte_string operation = {o->data, o->bytes};
+    if (s->own != NULL)
+        operation = own_operation(o);
     lock->executed++;
-    lock->digest = sum_bytes(lock->digest, o->data, o->bytes);
-    lock->digest = sum_bytes(lock->digest, result.at, result.bytes);
+    lock->digest = digest_more(lock->digest, operation, result);
     lock->answered[o->origin] = o->id;
     return record_put(s, &key, op_kept(result)) && lock_write_executed(s, lock);
 }
 
 bool store_execute(store *s, store_lock *lock, const wme_op *o, uint64_t number, resp_out *result)
 {
-    op decoded;
-    resp_out own = {0}; /* in protocol 2, whatever the client speaks */
+    resp_out made = {0}; /* in protocol 2, whatever the client speaks */
     assert(number == lock->executed + 1 && o->origin < WME_MOST_NODES);
-    bool fine = lock_number(s, lock);
-    if (fine && op_decode(o->data, o->bytes, &decoded))
-        fine = run_any((run){s, lock, &decoded, &own});
-    else if (fine)
-        resp_error(&own, "ERR not an operation of this resource");
-    byte_string bytes = {(const uint8_t *)own.at, own.bytes};
-    if (fine && own.overflow)
+    bool fine = lock_number(s, lock) &&
+                (s->own != NULL ? own_run(s, lock, o, &made) : run_on_keys(s, lock, o, &made));
+    byte_string bytes = {(const uint8_t *)made.at, made.bytes};
+    if (fine && made.overflow)
         fine = store_fail(s, ENOMEM, "execute");
-    fine = fine && remember(s, lock, o, bytes);
+    fine = fine && remember(s, lock, o, bytes) && (s->own == NULL || own_trim(s, lock));
     if (fine)
         op_reply(result, bytes);
-    resp_free(&own);
+    resp_free(&made);
     return fine;
 }
 

@@ -96,6 +96,8 @@ store_found store_load(store *s, byte_string name, store_lock *lock, replica_dur
     else if (found == RECORD_FOUND)
         found = load_parts(s, txn, lock, durable);
     look_end(s);
+    if (!s->broken && s->own != NULL && !own_wake(s, lock))
+        replica_durable_end(durable);
     if (s->broken)
         return STORE_FAILED;
     return found == RECORD_FOUND ? STORE_FOUND : STORE_UNKNOWN;
@@ -139,6 +141,34 @@ bool store_each(store *s, byte_string after, bool (*visit)(void *context, byte_s
     mdb_cursor_close(cursor);
     look_end(s);
     return code == 0 || code == MDB_NOTFOUND || store_fail(s, code, "read");
+}
+
+bool lock_each_key(store *s, MDB_txn *txn, const store_lock *lock,
+                   bool (*visit)(void *context, byte_string key, byte_string value), void *context)
+{
+    MDB_cursor *cursor;
+    record_key prefix = key_of_part(lock->number, 'k', nothing());
+    MDB_val key = {.mv_size = prefix.bytes, .mv_data = prefix.at};
+    MDB_val found;
+    int code = mdb_cursor_open(txn, s->tree, &cursor);
+    if (code != 0)
+        return store_fail(s, code, "read");
+    code = mdb_cursor_get(cursor, &key, &found, MDB_SET_RANGE);
+    for (; code == 0; code = mdb_cursor_get(cursor, &key, &found, MDB_NEXT)) {
+        byte_string whole = {key.mv_data, key.mv_size};
+        byte_string value;
+        if (whole.bytes < prefix.bytes || memcmp(whole.at, prefix.at, prefix.bytes) != 0)
+            break;
+        if (!record_unseal(whole, (byte_string){found.mv_data, found.mv_size}, &value)) {
+            store_damaged(s, "a record has a wrong sum");
+            break;
+        }
+        byte_string name = {whole.at + prefix.bytes, whole.bytes - prefix.bytes};
+        if (!visit(context, name, value))
+            break;
+    }
+    mdb_cursor_close(cursor);
+    return !s->broken && (code == 0 || code == MDB_NOTFOUND || store_fail(s, code, "read"));
 }
 
 static bool is_unused(const replica_durable *d)

@@ -8,6 +8,8 @@
  *   02 number 'k' key               a value
  *   02 number 'r' origin            result of the last operation of that origin
  *
+ * (A program's own resource looks like keys and values here; see own.c.)
+ *
  * All of a lock lies together, so an operation on a small one touches one page. The number has
  * eight bytes, the largest first. Each record ends with a sum of its key and its value; the total
  * is that of all these sums, so that a page of an earlier turn is not taken for one of this.
@@ -47,12 +49,21 @@ struct store {
     uint64_t commits;
     size_t most_bytes;
     store_durability durability;
+    const store_own *own;        /* NULL: keys and values */
+    uint64_t own_state, own_log; /* what these take on the disk, see own.c */
     char path[256];
     char cluster[STORE_MOST_ID + 1];
     char node[STORE_MOST_ID + 1];
     char why[STORE_COMPLAINT];
     uint8_t scratch[MOST_DURABLE]; /* a record in the making */
 };
+
+/* Goes on from `digest`, see store_lock. */
+static inline uint64_t digest_more(uint64_t digest, byte_string operation, byte_string result)
+{
+    digest = sum_bytes(digest, operation.at, operation.bytes);
+    return sum_bytes(digest, result.at, result.bytes);
+}
 
 /* ---- records.c ---- */
 
@@ -106,6 +117,24 @@ bool lock_write_executed(store *s, const store_lock *lock);
 /* False if these bytes are no such record. */
 bool lock_read_executed(byte_string bytes, store_lock *lock);
 bool lock_read_number(byte_string bytes, uint64_t *number);
+
+/*
+ * Calls visit, until it returns false, for all keys and values of a lock, in order; false if
+ * something failed. Neither changes anything.
+ */
+bool lock_each_key(store *s, MDB_txn *txn, const store_lock *lock,
+                   bool (*visit)(void *context, byte_string key, byte_string value), void *context);
+
+/* ---- own.c ---- */
+
+/* The operation as its resource sees it: empty if it is none. */
+byte_string own_operation(const wme_op *o);
+/* Writes down, and runs; the result is as it is kept. */
+bool own_run(store *s, store_lock *lock, const wme_op *o, resp_out *result);
+/* To be called when an operation was executed: a state instead of too many operations. */
+bool own_trim(store *s, store_lock *lock);
+/* The resource becomes what the disk says. */
+bool own_wake(store *s, const store_lock *lock);
 
 /* ---- record_check.c ---- */
 

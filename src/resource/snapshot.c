@@ -27,48 +27,36 @@ static bool put_results(store *s, MDB_txn *txn, const store_lock *lock, byte_wri
     return true;
 }
 
-static bool put_pairs(store *s, MDB_cursor *cursor, const store_lock *lock, byte_writer *w)
+/* On the way into a snapshot. */
+typedef struct pairs_put {
+    byte_writer *w;
+    uint64_t keys;
+} pairs_put;
+
+static bool put_pair(void *context, byte_string key, byte_string value)
 {
-    record_key prefix = key_of_part(lock->number, 'k', (byte_string){0});
-    MDB_val key = {.mv_size = prefix.bytes, .mv_data = prefix.at};
-    MDB_val found;
-    uint64_t keys = 0;
-    int code = mdb_cursor_get(cursor, &key, &found, MDB_SET_RANGE);
-    for (; code == 0; code = mdb_cursor_get(cursor, &key, &found, MDB_NEXT)) {
-        byte_string whole = {key.mv_data, key.mv_size};
-        byte_string value;
-        if (whole.bytes < prefix.bytes || memcmp(whole.at, prefix.at, prefix.bytes) != 0)
-            break;
-        if (!record_unseal(whole, (byte_string){found.mv_data, found.mv_size}, &value))
-            return store_damaged(s, "a record has a wrong sum");
-        if (w->room - w->used < whole.bytes + value.bytes + PAIR_FRAME + SUM_BYTES)
-            return store_damaged(s, "a lock has more keys than it should");
-        put_string(w, (byte_string){whole.at + prefix.bytes, whole.bytes - prefix.bytes});
-        put_string(w, value);
-        keys++;
-    }
-    if (code != 0 && code != MDB_NOTFOUND)
-        return store_fail(s, code, "read");
-    return keys == lock->keys || store_damaged(s, "a lock has not as many keys as it should");
+    pairs_put *put = context;
+    byte_writer *w = put->w;
+    if (w->room - w->used < key.bytes + value.bytes + PAIR_FRAME + SUM_BYTES)
+        return false;
+    put_string(w, key);
+    put_string(w, value);
+    put->keys++;
+    return true;
 }
 
 static bool put_all(store *s, MDB_txn *txn, const store_lock *lock, byte_writer *w)
 {
-    MDB_cursor *cursor;
+    pairs_put put = {.w = w};
     put_number(w, SNAPSHOT_FORMAT);
     put_number(w, lock->executed);
     put_number(w, lock->digest);
     put_number(w, lock->keys);
     put_number(w, lock->bytes);
-    if (!put_results(s, txn, lock, w))
+    if (!put_results(s, txn, lock, w) || !lock_each_key(s, txn, lock, put_pair, &put))
         return false;
-    int code = mdb_cursor_open(txn, s->tree, &cursor);
-    if (code != 0)
-        return store_fail(s, code, "read");
-    bool fine = put_pairs(s, cursor, lock, w);
-    mdb_cursor_close(cursor);
-    if (!fine)
-        return false;
+    if (put.keys != lock->keys)
+        return store_damaged(s, "a lock has not as many keys as it should");
     uint64_t sum = sum_bytes(0, w->at, w->used);
     put_raw(w, &sum, sizeof sum);
     return true;
@@ -208,5 +196,6 @@ bool store_install(store *s, store_lock *lock, byte_string snapshot)
     newer.number = lock->number;
     *lock = newer;
     return clear(s, lock->number) && install_results(s, lock->number, results) &&
-           install_pairs(s, lock, &r) && lock_write_executed(s, lock);
+           install_pairs(s, lock, &r) && lock_write_executed(s, lock) &&
+           (s->own == NULL || own_wake(s, lock));
 }

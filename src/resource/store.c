@@ -144,6 +144,7 @@ store *store_open(const store_options *options, char complaint[STORE_COMPLAINT])
     s->directory = -1;
     s->durability = options->durability;
     s->most_bytes = options->most_bytes;
+    s->own = options->own;
     if (!copy_text(s->path, sizeof s->path, options->directory)) {
         snprintf(complaint, STORE_COMPLAINT, "the name of the data directory is too long");
     } else if (!copy_text(s->cluster, sizeof s->cluster, options->cluster) ||

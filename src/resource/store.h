@@ -1,6 +1,7 @@
 /*
  * What a node keeps, on LMDB, in one directory: for each lock what the protocol must not forget
- * (replica_durable), and the key-value resource. No protocol, no socket, one thread.
+ * (replica_durable), and the resource: keys and values, or a program's own. No protocol, no socket,
+ * one thread.
  *
  *   turn   all that is written between two commits; it becomes durable as a whole, with one commit,
  *          or not at all. It begins by itself with the first write. Reads see what it has written.
@@ -34,6 +35,29 @@ enum {
 
 typedef struct store store;
 
+/* ---- a resource of a program's own ---- */
+
+enum {
+    STORE_OWN_OPERATION = OP_MOST_VALUE, /* bytes at most; at least 1 */
+    STORE_OWN_RESULT = 1000,             /* so that op_kept keeps every one */
+    STORE_OWN_STATE = 8 << 20,           /* as snapshot writes it */
+};
+
+/*
+ * Instead of keys and values: something in the memory of a program, for one lock. The store keeps
+ * what leads to it, its state as of some operation and the operations since, and brings it back in
+ * store_load and store_install. Equal states must give equal results, on any node.
+ */
+typedef struct store_own {
+    void *context;
+    /* Runs an operation; returns the bytes of its result. Results are bulk strings to others. */
+    size_t (*apply)(void *context, byte_string operation, uint8_t result[STORE_OWN_RESULT]);
+    /* Appends the state, as bytes that restore understands. */
+    void (*snapshot)(void *context, resp_out *state);
+    /* No bytes: as it is before the first operation. False if these bytes are no state of it. */
+    bool (*restore)(void *context, byte_string state);
+} store_own;
+
 /* ---- the directory ---- */
 
 typedef enum store_durability {
@@ -46,7 +70,8 @@ typedef struct store_options {
     const char *cluster;   /* id: letters, digits, and any of -_.:, */
     const char *node;      /* id, as above */
     store_durability durability;
-    size_t most_bytes; /* the data file grows up to this; address space is taken at once */
+    size_t most_bytes;    /* the data file grows up to this; address space is taken at once */
+    const store_own *own; /* stays the caller's; NULL: keys and values */
 } store_options;
 
 /*

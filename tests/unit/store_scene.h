@@ -44,5 +44,6 @@ void add_crash_tests(suite *s);
 void add_damage_tests(suite *s);
 void add_snapshot_tests(suite *s);
 void add_limit_tests(suite *s);
+void add_own_tests(suite *s);
 
 #endif

@@ -162,6 +162,23 @@ static void test_rests(void **state)
     assert_int_equal(world_stub(w, 1)->now.epoch, 1); /* nobody had to be suspected */
 }
 
+/* The one lock of a node that has no other does not; and there is no other. */
+static void test_only(void **state)
+{
+    world *w = *state;
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        w->node[i].only = "lock";
+    world_lock(w, 0);
+    world_settle(w);
+    world_exit(w, 0);
+    world_pass(w, 2 * NODE_REST_AFTER);
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        assert_non_null(site_find(&w->node[i], "lock", 4));
+        assert_null(site_get(&w->node[i], "look", 4));
+        assert_null(site_get(&w->node[i], "locks", 5));
+    }
+}
+
 /* What was said to rest in an earlier run of the node may have been woken in that, and be old. */
 static void test_rests_and_crashes(void **state)
 {
@@ -476,6 +493,7 @@ int main(void)
          NULL},
         {"power off at all nodes", test_power_off, world_open, world_close, NULL},
         {"a lock that nobody uses rests", test_rests, world_open, world_close, NULL},
+        {"the only lock does not, and is the only one", test_only, world_open, world_close, NULL},
         {"and a crash ends that", test_rests_and_crashes, world_open, world_close, NULL},
         {"its token is handed over", test_token_at_rest_is_handed_over, world_open, world_close,
          NULL},

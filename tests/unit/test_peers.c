@@ -52,6 +52,26 @@ static void test_digest(void **state)
     assert_string_equal(hex, "880553fca8fcea94e325ee2cfb48e5a985cc797f39a14cc6d3cedecfeb2ae4d2");
 }
 
+/* Bound to a word it is another one, for each word and each list. */
+static void test_bound(void **state)
+{
+    uint8_t seen[4][PROOF_BYTES];
+    static const char *const lists[] = {"a=h:1,b=h:2", "a=h:1,b=h:2", "a=h:1", "a=h:1,b=h:2"};
+    static const char *const word[] = {"account", "stock", "account", NULL};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_true(peers_parse(&p, lists[i], "a", words));
+        if (word[i] != NULL)
+            assert_true(peers_bind(&p, word[i]));
+        memcpy(seen[i], p.digest, PROOF_BYTES);
+        for (int j = 0; j < i; j++)
+            assert_memory_not_equal(seen[i], seen[j], PROOF_BYTES);
+    }
+    assert_true(peers_parse(&p, "b=h:7,a=h:8", "b", words));
+    assert_true(peers_bind(&p, "account"));
+    assert_memory_equal(seen[0], p.digest, PROOF_BYTES);
+}
+
 static void test_warning(void **state)
 {
     (void)state;
@@ -129,6 +149,7 @@ int main(void)
     suite s = {0};
     suite_add(&s, test_good, NULL, "a good list");
     suite_add(&s, test_digest, NULL, "its digest");
+    suite_add(&s, test_bound, NULL, "bound to a word");
     suite_add(&s, test_warning, NULL, "a warning for an even number");
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++)
         suite_add(&s, test_wrong, &wrongs[i], "refused: '%.40s'", wrongs[i].list);

@@ -341,6 +341,7 @@ int main(void)
     add_limit_tests(&s);
     add_damage_tests(&s);
     add_crash_tests(&s);
+    add_own_tests(&s);
     for (size_t i = 0; i < s.tests; i++) {
         s.test[i].setup_func = scene_begin;
         s.test[i].teardown_func = scene_end;
