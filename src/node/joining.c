@@ -31,6 +31,7 @@ static void begin_to_count(cluster_node *n)
 {
     detector_settings settings = {NODE_BEAT, NODE_FIRST_TIMEOUT, NODE_MOST_TIMEOUT};
     detector_start(&n->detector, n->wme.me, n->wme.nodes, settings, n->now);
+    sites_suspicion(n);
 }
 
 /* What fails here fails for good: node_turn_ends says so. */

@@ -70,7 +70,7 @@ static void tick(cluster_node *n, site *p)
     seats_time(n, p);
 }
 
-static void suspicion_changed(cluster_node *n)
+void sites_suspicion(cluster_node *n)
 {
     n->wme.suspected = n->detector.suspected;
     sites_each(n, hear_suspicion);
@@ -96,8 +96,8 @@ void node_receive(cluster_node *n, uint8_t from, const peer_said *said, uint64_t
     n->now = now;
     /* Whoever is new may well be suspected: it does not use what it is said to own. */
     bool counts = said->verb != PEER_MUSTER || said->muster.state != MUSTER_NEW;
-    if (counts && node_takes_part(n) && detector_heard(&n->detector, from, now))
-        suspicion_changed(n);
+    if ((counts || !node_takes_part(n)) && detector_heard(&n->detector, from, now))
+        sites_suspicion(n);
     if (join_receive(n, from, said) || said->verb != PEER_MESSAGE)
         return;
     n->counts.received++;
@@ -167,13 +167,13 @@ void node_tick(cluster_node *n, uint64_t now)
 {
     n->now = now;
     join_tick(n);
+    detector_news news = detector_time(&n->detector, now);
+    if (news.changed)
+        sites_suspicion(n);
     if (!node_takes_part(n)) {
         sites_each(n, seats_time);
         return;
     }
-    detector_news news = detector_time(&n->detector, now);
-    if (news.changed)
-        suspicion_changed(n);
     for (uint8_t i = 0; i < n->wme.nodes && news.beat; i++)
         if (n->reached[i])
             peer_say_heartbeat(&n->to_peer[i]);

@@ -95,6 +95,8 @@ void site_is_new(cluster_node *n, site *p)
     p->away = false;
     if (!begin(n, p))
         return; /* the store has failed, and with it the turn */
+    replica_suspicion(&p->replica, &n->wme, &n->out);
+    site_carry_out(n, p);
     for (seat *s = p->seats, *next; s != NULL; s = next) {
         next = s->next;
         s->user = (wme_user){0};

@@ -62,6 +62,8 @@ void site_carry_out(cluster_node *n, site *p);
 
 /* ---- node.c ---- */
 void sites_each(cluster_node *n, void (*what)(cluster_node *n, site *p));
+/* The detector has changed its mind about somebody. */
+void sites_suspicion(cluster_node *n);
 
 /* ---- joining.c ---- */
 /* `forgets`: as node_beginning has it. False if the store fails. */
