@@ -241,3 +241,27 @@ bool world_says(const resp_out *bytes, const char *kind)
 {
     return bytes->bytes > 0 && memmem(bytes->at, bytes->bytes, kind, strlen(kind)) != NULL;
 }
+
+muster_state world_muster(const world *w, uint8_t node)
+{
+    return w->node[node].muster.durable.state;
+}
+
+uint8_t world_enter(world *w)
+{
+    world_lock(w, 0);
+    world_settle(w);
+    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
+    assert_int_equal(world_stub(w, 0)->now.owner, 0);
+    return 0;
+}
+
+void world_rest(world *w)
+{
+    for (int i = 0; i < 40 && w->node[0].sites + w->node[1].sites + w->node[2].sites > 0; i++)
+        world_pass(w, NODE_REST_AFTER / 10);
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        assert_int_equal(w->node[i].sites, 0);
+        assert_int_equal(w->node[i].resting, 1);
+    }
+}

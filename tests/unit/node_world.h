@@ -67,7 +67,20 @@ bool world_issue(world *w, uint8_t node);
 const wme_stub *world_stub(world *w, uint8_t node);
 /* The value of n, as that node has it; 0 if it has none. */
 uint64_t world_value(world *w, uint8_t node);
+/* The visitor at the owner's node is inside; which that is. */
+uint8_t world_enter(world *w);
+/* Until the lock is in nobody's memory. */
+void world_rest(world *w);
+muster_state world_muster(const world *w, uint8_t node);
 /* Whether a command of that name is in these bytes. */
 bool world_says(const resp_out *bytes, const char *kind);
+
+/* ---- node_forget.c ---- */
+void test_emptied(void **state);
+void test_emptied_before_anything_was_written(void **state);
+void test_emptied_of_many(void **state);
+void test_emptied_and_only_one_knew(void **state);
+void test_emptied_while_another_is_down(void **state);
+void test_majority_emptied(void **state);
 
 #endif

@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The visitor at the owner's node is inside. */
-static uint8_t enter(world *w)
-{
-    world_lock(w, 0);
-    world_settle(w);
-    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
-    assert_int_equal(world_stub(w, 0)->now.owner, 0);
-    return 0;
-}
-
 static uint64_t commits(world *w, uint8_t node)
 {
     return store_used(w->store[node]).commits;
@@ -26,7 +16,7 @@ static uint64_t commits(world *w, uint8_t node)
 static void test_invoke_is_early(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     assert_true(world_issue(w, owner));
     assert_true(world_says(&w->node[owner].early[1], "INVOKE"));
     assert_false(world_says(&w->node[owner].to_peer[1], "INVOKE"));
@@ -42,7 +32,7 @@ static void test_invoke_is_early(void **state)
 static void test_not_early_in_a_new_epoch(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     world_crash(w, 2);
     world_start(w, 2);
     world_lock(w, 2); /* it comes back through an epoch change */
@@ -71,7 +61,7 @@ static void test_not_early_in_a_new_epoch(void **state)
 static void test_written_once(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     assert_true(world_issue(w, owner));
     world_settle(w);
     uint64_t before[] = {commits(w, 0), commits(w, 1), commits(w, 2)};
@@ -105,7 +95,7 @@ static void test_entering_writes_nothing(void **state)
 static void test_power_off(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     for (int i = 0; i < 5; i++) {
         assert_true(world_issue(w, owner));
         world_settle(w);
@@ -123,27 +113,17 @@ static void test_power_off(void **state)
 
 /* ---- locks at rest ---- */
 
-static void rest_all(world *w)
-{
-    for (int i = 0; i < 40 && w->node[0].sites + w->node[1].sites + w->node[2].sites > 0; i++)
-        world_pass(w, NODE_REST_AFTER / 10);
-    for (uint8_t i = 0; i < WORLD_NODES; i++) {
-        assert_int_equal(w->node[i].sites, 0);
-        assert_int_equal(w->node[i].resting, 1);
-    }
-}
-
 static void test_rests(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     uint64_t token = w->visitor[owner].token;
     assert_true(world_issue(w, owner));
     world_settle(w);
     world_pass(w, 2 * NODE_REST_AFTER);
     assert_int_equal(w->node[owner].sites, 1); /* somebody is inside */
     world_exit(w, owner);
-    rest_all(w);
+    world_rest(w);
     uint64_t sent = w->node[owner].counts.sent;
     world_lock(w, owner);
     assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE); /* the token is where it was */
@@ -153,7 +133,7 @@ static void test_rests(void **state)
     world_settle(w);
     assert_string_equal(w->visitor[owner].result, ":2\r\n");
     world_exit(w, owner);
-    rest_all(w);
+    world_rest(w);
     world_lock(w, 2);
     world_settle(w);
     assert_true(world_issue(w, 2));
@@ -183,9 +163,9 @@ static void test_only(void **state)
 static void test_rests_and_crashes(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     world_exit(w, owner);
-    rest_all(w);
+    world_rest(w);
     world_lock(w, 1); /* the token moves, and only memory knows */
     world_settle(w);
     world_exit(w, 1);
@@ -202,167 +182,13 @@ static void test_rests_and_crashes(void **state)
 static void test_token_at_rest_is_handed_over(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     world_exit(w, owner);
-    rest_all(w);
+    world_rest(w);
     node_hand_over(&w->node[owner]);
     world_settle(w);
     assert_int_not_equal(world_stub(w, 1)->now.owner, owner);
     assert_true(node_hand_over(&w->node[owner]));
-}
-
-/* ---- a disk that is lost ---- */
-
-static muster_state muster_of(const world *w, uint8_t node)
-{
-    return w->node[node].muster.durable.state;
-}
-
-static void forget(world *w, uint8_t node)
-{
-    world_crash(w, node);
-    world_empty(w, node);
-    world_start(w, node);
-}
-
-/* It is told that it was there before, and all comes back, whether somebody asks or not. */
-static void test_emptied(void **state)
-{
-    world *w = *state;
-    uint8_t owner = enter(w);
-    for (int i = 0; i < 3; i++) {
-        assert_true(world_issue(w, owner));
-        world_settle(w);
-    }
-    world_exit(w, owner);
-    for (uint8_t node = 0; node < WORLD_NODES; node++) {
-        if (node == 1)
-            rest_all(w);
-        forget(w, node);
-        assert_int_equal(muster_of(w, node), MUSTER_NEW);
-        assert_false(node_takes_part(&w->node[node]));
-        world_pass(w, 2000);
-        assert_int_equal(muster_of(w, node), MUSTER_SETTLED);
-        assert_int_equal(w->node[node].away, 0);
-        assert_int_equal(world_value(w, node), 3);
-    }
-    world_lock(w, 2);
-    world_pass(w, 500);
-    assert_true(world_issue(w, 2));
-    world_settle(w);
-    assert_string_equal(w->visitor[2].result, ":4\r\n");
-}
-
-/* A lock that was entered, and about which nothing was ever written. */
-static void test_emptied_before_anything_was_written(void **state)
-{
-    world *w = *state;
-    uint8_t owner = enter(w);
-    uint64_t token = w->visitor[owner].token;
-    assert_int_equal(site_find(&w->node[owner], "lock", 4)->kept.number, 0);
-    forget(w, 2);
-    world_end_turn(w, owner);
-    assert_true(world_says(&w->wire[owner][2], "SYNC"));
-    while (world_deliver(w, owner, 2))
-        continue;
-    assert_null(site_find(&w->node[2], "lock", 4)); /* it does not know yet who it is */
-    assert_int_equal(muster_of(w, 2), MUSTER_NEW);
-    world_settle(w);
-    assert_int_equal(muster_of(w, 2), MUSTER_FORGETFUL);
-    node_tick(&w->node[2], w->now);
-    world_settle(w); /* nobody else has said anything about the lock: it was listed */
-    assert_non_null(site_find(&w->node[2], "lock", 4));
-    assert_int_not_equal(site_find(&w->node[owner], "lock", 4)->kept.number, 0);
-    world_pass(w, 2000);
-    assert_int_equal(muster_of(w, 2), MUSTER_SETTLED);
-    assert_int_equal(world_stub(w, 2)->now.epoch, 3);
-    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE);
-    assert_int_equal(w->visitor[owner].token, token);
-}
-
-/* More locks than one list has. */
-static void test_emptied_of_many(void **state)
-{
-    enum { LOCKS = 3 * PEER_MOST_LISTED + 1 };
-    world *w = *state;
-    char name[16];
-    for (int i = 0; i < LOCKS; i++) {
-        snprintf(name, sizeof name, "many/%d", i);
-        assert_non_null(site_get(&w->node[0], name, strlen(name)));
-    }
-    forget(w, 2);
-    world_settle(w);
-    node_tick(&w->node[2], w->now);
-    world_settle(w); /* by now it knows them, and nobody else has said anything about them */
-    for (int i = 0; i < LOCKS; i++) {
-        snprintf(name, sizeof name, "many/%d", i);
-        assert_non_null(site_find(&w->node[2], name, strlen(name)));
-    }
-    world_pass(w, 5000);
-    assert_int_equal(muster_of(w, 2), MUSTER_SETTLED);
-}
-
-/* A lock that nobody else has ever heard of: its tokens must not come again. */
-static void test_emptied_and_only_one_knew(void **state)
-{
-    world *w = *state;
-    world_lock(w, 0);
-    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
-    uint64_t token = w->visitor[0].token;
-    assert_null(site_find(&w->node[1], "lock", 4));
-    forget(w, 0);
-    world_pass(w, 2000);
-    assert_int_equal(muster_of(w, 0), MUSTER_SETTLED);
-    world_lock(w, 0);
-    world_pass(w, 2000);
-    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
-    assert_true(w->visitor[0].token > token);
-}
-
-static void test_emptied_while_another_is_down(void **state)
-{
-    world *w = *state;
-    char why[NODE_WHY];
-    uint8_t owner = enter(w);
-    assert_true(world_issue(w, owner));
-    world_settle(w);
-    world_exit(w, owner);
-    world_crash(w, 1);
-    forget(w, 2);
-    world_pass(w, 2000);
-    assert_int_equal(muster_of(w, 2), MUSTER_FORGETFUL);
-    assert_string_equal(join_why(&w->node[2], why),
-                        "this node has lost what it knew, and has not heard from b yet");
-    world_lock(w, 2);
-    world_pass(w, 5000);
-    assert_int_equal(w->visitor[2].place, VISITOR_WAITS); /* nobody else knows enough */
-    world_start(w, 1);
-    world_pass(w, 5000);
-    assert_int_equal(w->visitor[2].place, VISITOR_INSIDE);
-    assert_int_equal(world_value(w, 2), 1);
-    assert_null(join_why(&w->node[2], why));
-}
-
-static void test_majority_emptied(void **state)
-{
-    world *w = *state;
-    char why[NODE_WHY];
-    uint8_t owner = enter(w);
-    assert_true(world_issue(w, owner));
-    world_settle(w);
-    world_exit(w, owner);
-    forget(w, 1);
-    forget(w, 2);
-    world_pass(w, 5000);
-    for (uint8_t i = 0; i < WORLD_NODES; i++) {
-        wdme_message m = {.kind = WDME_LOCK};
-        assert_non_null(strstr(join_why(&w->node[i], why), "a majority of the nodes has lost"));
-        assert_int_equal(
-            registry_tell(&w->node[i].registry, &w->visitor[i].roles, "lock", 4, m, w->now),
-            REGISTRY_NOT_READY);
-        assert_string_equal(w->node[i].registry.why_not, why);
-    }
-    assert_int_equal(world_value(w, owner), 1);
 }
 
 /* ---- by chance ---- */
@@ -428,7 +254,7 @@ static void crash(play *p, uint8_t node)
 static void empty(play *p, uint8_t node)
 {
     for (uint8_t i = 0; i < WORLD_NODES; i++)
-        if (i != node && muster_of(p->w, i) != MUSTER_SETTLED)
+        if (i != node && world_muster(p->w, i) != MUSTER_SETTLED)
             return;
     world_empty(p->w, node);
     p->emptied++;

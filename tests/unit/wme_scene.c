@@ -268,14 +268,13 @@ void scene_restart(scene *w, uint8_t node)
     n->up = true;
     n->wme.suspected = 0;
     n->resource = n->disk.resource;
-    if (n->emptied && !n->disk.written) {
-        replica_rejoin(&n->replica, &n->wme, ++w->next_nonce, node + 1U, &w->out);
-        finish(w, node);
-        return;
-    }
-    if (!n->disk.written)
+    bool away = n->emptied && !n->disk.written;
+    if (!away && !n->disk.written)
         replica_unsaved(&n->disk.lock, &n->wme, 0);
-    replica_restart(&n->replica, &n->wme, &n->disk.lock, n->resource.count, node + 1U, &w->out);
+    if (away)
+        replica_rejoin(&n->replica, &n->wme, ++w->next_nonce, node + 1U, &w->out);
+    else
+        replica_restart(&n->replica, &n->wme, &n->disk.lock, n->resource.count, node + 1U, &w->out);
     finish(w, node);
 }
 
