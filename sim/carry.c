@@ -182,6 +182,10 @@ static void show_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a
     case WME_EJECTED:
         person_told(c, (person *)a->user, a);
         break;
+    case WME_PROPOSE:
+        if (c->settings.outside)
+            outside_ask(c, node, lock, &a->message.record);
+        break;
     case WME_SUSPENDED:
         c->tally.suspended++;
         break;

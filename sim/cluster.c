@@ -93,7 +93,8 @@ void machine_start(cluster *c, uint8_t node)
     const settings *s = &c->settings;
     m->runs = true;
     m->starts++;
-    m->node = (wme_node){.me = node, .nodes = s->nodes, .ack_all = s->ack_all};
+    m->node =
+        (wme_node){.me = node, .nodes = s->nodes, .ack_all = s->ack_all, .outside = s->outside};
     cluster_tell(c, (note){.kind = NOTE_START, .node = node, .value = m->starts});
     detector_start(&m->detector, node, s->nodes,
                    (detector_settings){BEAT, FIRST_TIMEOUT, MOST_TIMEOUT}, machine_clock(c, m));
@@ -306,6 +307,15 @@ static void arrive(cluster *c, const event *e)
     c->received = NULL;
 }
 
+static void decided(cluster *c, const event *e)
+{
+    machine *m = &c->machines[e->node];
+    if (!m->runs)
+        return;
+    replica_decided(&m->places[e->lock].replica, &m->node, &e->letter->message.record, &c->out);
+    carry_out(c, e->node, e->lock);
+}
+
 static bool waits_for_node(cluster *c, const event *e)
 {
     const machine *m = &c->machines[e->node];
@@ -325,6 +335,12 @@ static void happen(cluster *c, const event *e)
     case EVENT_LETTER:
     case EVENT_HEARTBEAT:
         arrive(c, e);
+        break;
+    case EVENT_ANSWER:
+        decided(c, e);
+        break;
+    case EVENT_QUESTION:
+        outside_hear(c, e);
         break;
     case EVENT_TICK:
         if (m->runs && e->stamp == m->starts)

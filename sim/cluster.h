@@ -7,11 +7,13 @@
  * last WME_PERSIST left it.
  *
  * cluster.c is the clock and what happens; stages.c how a run comes to its end; carry.c carries out
- * what the code wants done; network.c is letters and weather; people.c the users.
+ * what the code wants done; network.c is letters and weather; outside.c a consensus that is not
+ * among the nodes; people.c the users.
  */
 #ifndef BATON_SIM_CLUSTER_H
 #define BATON_SIM_CLUSTER_H
 
+#include "../src/consensus/outside.h"
 #include "../src/replica/replica.h"
 #include "../src/wme/detector.h"
 #include "events.h"
@@ -36,6 +38,7 @@ typedef struct settings {
     uint64_t seed;
     uint8_t nodes, locks, people;
     bool ack_all;
+    bool outside;    /* so is consensus */
     bool upkeep;     /* ticks, heartbeats */
     bool people_act; /* by themselves; else somebody has them act */
     bool judged;     /* by histories */
@@ -63,6 +66,12 @@ typedef struct letter {
     wme_message message;
     resource resource;
 } letter;
+
+/* Of consensus/outside.h. */
+typedef struct outside_register {
+    uint64_t values;
+    wme_record value; /* the last */
+} outside_register;
 
 typedef enum mood {
     OUTSIDE,
@@ -143,6 +152,7 @@ typedef struct cluster {
     events events;
     machine machines[WME_MOST_NODES];
     history *histories[MOST_LOCKS];
+    outside_register registers[MOST_LOCKS];
     uint64_t network_chance, people_chance, start_chance;
     uint32_t lose, duplicate, slow; /* the weather; percent, percent, us */
     letter *free_letters;
@@ -187,8 +197,16 @@ uint64_t ops_alive(void);
 void network_post(cluster *c, uint8_t from, uint16_t to, uint8_t lock, const wme_message *m);
 void network_beat(cluster *c, uint8_t from);
 void network_weather(cluster *c); /* the plan has come to another point */
+letter *letter_write(cluster *c, const wme_message *m, const resource *r);
 void letter_done(cluster *c, letter *l);
+uint64_t network_delay(cluster *c);
+bool network_happens(cluster *c, uint32_t percent);
 void letters_free(cluster *c);
+
+/* outside.c */
+void outside_ask(cluster *c, uint8_t node, uint8_t lock, const wme_record *proposal);
+void outside_hear(cluster *c, const event *question);
+void outside_end(cluster *c);
 
 /* people.c */
 void person_act(cluster *c, person *p);

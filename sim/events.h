@@ -8,8 +8,10 @@
 typedef enum event_kind {
     EVENT_LETTER,       /* arrives at `node` */
     EVENT_HEARTBEAT,    /* likewise */
+    EVENT_ANSWER,       /* of the register outside, likewise */
     EVENT_TICK,         /* of that start of the node */
     EVENT_PERSON,       /* has made up its mind, if `stamp` is still its own */
+    EVENT_QUESTION,     /* arrives at the register outside */
     EVENT_FAULT_BEGINS, /* number `stamp` of the plan */
     EVENT_FAULT_ENDS,
     EVENT_RESTART,

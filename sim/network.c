@@ -50,6 +50,15 @@ static void seal(letter *l, const wme_message *m, const resource *r)
         l->message.answered[i] = r->answered[i];
 }
 
+letter *letter_write(cluster *c, const wme_message *m, const resource *r)
+{
+    letter *l = letter_new(c);
+    seal(l, m, r);
+    l->copies = 1;
+    l->serial = ++c->serial;
+    return l;
+}
+
 void letter_done(cluster *c, letter *l)
 {
     if (--l->copies > 0)
@@ -87,7 +96,7 @@ static uint64_t long_tail(uint64_t *chance, uint32_t mean)
     return (uint64_t)(-log(some_share(chance)) * mean);
 }
 
-static uint64_t delay(cluster *c)
+uint64_t network_delay(cluster *c)
 {
     const settings *s = &c->settings;
     uint64_t us = s->least_delay;
@@ -100,7 +109,7 @@ static uint64_t delay(cluster *c)
     return us < SLOWEST ? us : SLOWEST;
 }
 
-static bool happens(cluster *c, uint32_t percent)
+bool network_happens(cluster *c, uint32_t percent)
 {
     return percent > 0 && draw(&c->network_chance) % 100 < percent;
 }
@@ -108,8 +117,8 @@ static bool happens(cluster *c, uint32_t percent)
 /* One copy on its way. */
 static void dispatch(cluster *c, event e)
 {
-    bool lost = c->machines[e.from].cut >> e.node & 1 || happens(c, c->lose);
-    e.at = c->now + delay(c);
+    bool lost = c->machines[e.from].cut >> e.node & 1 || network_happens(c, c->lose);
+    e.at = c->now + network_delay(c);
     if (e.kind == EVENT_LETTER) {
         cluster_tell(c, (note){.kind = NOTE_SENT,
                                .node = e.from,
@@ -133,7 +142,7 @@ static void dispatch_all(cluster *c, event e, uint16_t to)
         if (!(to >> e.node & 1) || e.node == e.from)
             continue;
         dispatch(c, e);
-        if (happens(c, c->duplicate)) {
+        if (network_happens(c, c->duplicate)) {
             c->tally.doubled++;
             dispatch(c, e);
         }
@@ -142,13 +151,10 @@ static void dispatch_all(cluster *c, event e, uint16_t to)
 
 void network_post(cluster *c, uint8_t from, uint16_t to, uint8_t lock, const wme_message *m)
 {
-    letter *l = letter_new(c);
-    seal(l, m, &c->machines[from].places[lock].resource);
+    letter *l = letter_write(c, m, &c->machines[from].places[lock].resource);
     if (m->kind == WME_STATE && m->snapshot && l->resource.count != m->executed)
         cluster_wrong(c, "snapshot", "node %u sends a resource of %llu operations as one of %llu",
                       from, (unsigned long long)l->resource.count, (unsigned long long)m->executed);
-    l->copies = 1;
-    l->serial = ++c->serial;
     c->tally.sent[m->kind] +=
         (uint64_t)__builtin_popcount(to & ((1U << c->settings.nodes) - 1) & ~(1U << from));
     dispatch_all(c, (event){.kind = EVENT_LETTER, .from = from, .lock = lock, .letter = l}, to);

@@ -32,6 +32,7 @@ settings run_settings(const wishes *w, uint64_t seed)
     s.horizon = pick(&chance, 300, 2000);
     /* So many people share the time: a run is to have some hundred sections at most. */
     s.rest = pick(&chance, 5, 40) * MS * s.nodes * s.people * s.locks / 2;
+    s.outside = w->outside;
     s.fail_epoch = w->fail_epoch;
     if (w->plan != NULL)
         s.plan = *w->plan;
@@ -92,7 +93,8 @@ void run_command(const settings *s, const wishes *w, uint64_t seed, char text[51
     faults_text(w->faults, faults);
     if (w->fail_epoch != 0)
         snprintf(epoch, sizeof epoch, " --fail-if-epoch %llu", (unsigned long long)w->fail_epoch);
-    snprintf(text, 512, "baton-sim wme -n %u --ack %s --locks %u %s %s%s --seed %llu", s->nodes,
-             s->ack_all ? "all" : "owner", s->locks, w->plan_file ? "--plan" : "--faults",
-             w->plan_file ? w->plan_file : faults, epoch, (unsigned long long)seed);
+    snprintf(text, 512, "baton-sim wme -n %u --ack %s --locks %u%s %s %s%s --seed %llu", s->nodes,
+             s->ack_all ? "all" : "owner", s->locks, s->outside ? " --consensus outside" : "",
+             w->plan_file ? "--plan" : "--faults", w->plan_file ? w->plan_file : faults, epoch,
+             (unsigned long long)seed);
 }

@@ -9,6 +9,7 @@ typedef struct wishes {
     uint8_t nodes;
     uint8_t locks;
     const char *ack; /* "all", "owner" */
+    bool outside;    /* consensus */
     int faults;      /* kinds; used if there is no plan */
     const plan *plan;
     const char *plan_file; /* it came from there */

@@ -196,6 +196,7 @@ void cluster_close(cluster *c)
     drop_letters(c);
     if (c->settings.judged && c->trouble.property[0] == '\0')
         judge(c);
+    outside_end(c);
     for (uint8_t n = 0; n < c->settings.nodes; n++) {
         machine *m = &c->machines[n];
         machine_end(c, m);

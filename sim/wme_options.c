@@ -20,6 +20,8 @@ void wish_help(void)
         "\n"
         "  -n, --nodes N        nodes (3 or 5, as the seed says; up to %d)\n"
         "      --ack WHO        acknowledge operations to all (WME-1) or to the owner (WME-2)\n"
+        "      --consensus WHO  paxos, among the nodes (paxos), or a register that is outside, as\n"
+        "                       etcd is\n"
         "  -l, --locks N        locks (1 to %d, as the seed says)\n"
         "      --faults LIST    all, none, or some of: crash,ambush,forget,late,pause,drift,cut,\n"
         "                       split,lose,duplicate,slow (all)\n"
@@ -52,6 +54,7 @@ enum {
     ACK = 256,
     FAULTS,
     PLAN,
+    CONSENSUS,
     FAIL_EPOCH,
     REPLAY,
     FROM,
@@ -68,6 +71,7 @@ enum {
 static const struct option options[] = {
     {"nodes", required_argument, NULL, 'n'},
     {"ack", required_argument, NULL, ACK},
+    {"consensus", required_argument, NULL, CONSENSUS},
     {"locks", required_argument, NULL, 'l'},
     {"faults", required_argument, NULL, FAULTS},
     {"plan", required_argument, NULL, PLAN},
@@ -156,6 +160,11 @@ static int parse_into(wish *w, int option, const char *value)
         w->wishes.ack = value;
         if (strcmp(value, "all") != 0 && strcmp(value, "owner") != 0)
             return usage_error("'%s' is neither 'all' nor 'owner'", value);
+        break;
+    case CONSENSUS:
+        w->wishes.outside = strcmp(value, "outside") == 0;
+        if (!w->wishes.outside && strcmp(value, "paxos") != 0)
+            return usage_error("'%s' is neither 'paxos' nor 'outside'", value);
         break;
     case FAULTS:
         w->wishes.faults = faults_parse(value);

@@ -8,9 +8,10 @@ typedef unsigned long long number;
 void report_settings(const settings *s, uint64_t seed, FILE *out)
 {
     static const char *const delays[] = {"constant", "uniform", "long tail"};
-    fprintf(out, "seed %llu: %u nodes, ack %s, %u locks, %u people each; delay %s, %u + %u us\n",
-            (number)seed, s->nodes, s->ack_all ? "all" : "owner", s->locks, s->people,
-            delays[s->delay], s->least_delay, s->delay == DELAY_CONSTANT ? 0 : s->mean_delay);
+    fprintf(out, "seed %llu: %u nodes, ack %s%s, %u locks, %u people each; delay %s, %u + %u us\n",
+            (number)seed, s->nodes, s->ack_all ? "all" : "owner",
+            s->outside ? ", consensus outside" : "", s->locks, s->people, delays[s->delay],
+            s->least_delay, s->delay == DELAY_CONSTANT ? 0 : s->mean_delay);
     fprintf(out, "times in ms; at the left the node and, after a point, the lock\n\n");
 }
 

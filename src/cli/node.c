@@ -31,6 +31,11 @@ static void help(void)
         "      --durability HOW      disk: what was acknowledged survives the loss of power at "
         "all\n"
         "                            nodes; memory: it survives as long as a majority runs (disk)\n"
+        "      --consensus ENGINE    what decides how an epoch ends: paxos, among the nodes "
+        "(paxos), "
+        "or\n"
+        "                            etcd[/NAME]=URL,...: an etcd cluster; the same engine on all\n"
+        "                            nodes, for ever\n"
         "      --auth-file FILE      its first line is the secret of this cluster, for nodes and\n"
         "                            clients; needed beyond this machine\n"
         "      --max-bytes BYTES     that the data may take (1073741824)\n"
@@ -47,7 +52,21 @@ static void help(void)
         "Ends on SIGINT and SIGTERM; at once, on a second one.");
 }
 
-enum { ID = 256, PEERS, DATA, HTTP, ACK, DURABILITY, AUTH, BYTES, DRAIN, CONFIG, CHECK, LEVEL };
+enum {
+    ID = 256,
+    PEERS,
+    DATA,
+    HTTP,
+    ACK,
+    DURABILITY,
+    CONSENSUS,
+    AUTH,
+    BYTES,
+    DRAIN,
+    CONFIG,
+    CHECK,
+    LEVEL
+};
 
 static const struct option options[] = {
     {"id", required_argument, NULL, ID},
@@ -57,6 +76,7 @@ static const struct option options[] = {
     {"http", required_argument, NULL, HTTP},
     {"ack", required_argument, NULL, ACK},
     {"durability", required_argument, NULL, DURABILITY},
+    {"consensus", required_argument, NULL, CONSENSUS},
     {"auth-file", required_argument, NULL, AUTH},
     {"max-bytes", required_argument, NULL, BYTES},
     {"drain", required_argument, NULL, DRAIN},
@@ -70,8 +90,8 @@ static const struct option options[] = {
 /* What was asked for. */
 typedef struct wish {
     serve_settings serve;
-    node_driver *daemon;
-    const char *id, *peers, *auth;
+    node_daemon *daemon;
+    const char *id, *peers, *auth, *consensus;
     bool only_check, wants_help;
     char *config; /* the text of the file of settings, which others of these point into */
 } wish;
@@ -87,7 +107,7 @@ static int parse_option(int option, wish *w, char **argv)
         w->peers = optarg;
         return EXIT_DONE;
     case DATA:
-        w->daemon->data = optarg;
+        w->daemon->driver.data = optarg;
         return EXIT_DONE;
     case 'c':
         if (w->serve.addresses == MOST_ADDRESSES)
@@ -99,22 +119,25 @@ static int parse_option(int option, wish *w, char **argv)
         return w->serve.http != NULL ? EXIT_DONE
                                      : usage_error("node", "--http takes a port, or HOST:PORT");
     case ACK:
-        w->daemon->ack_all = strcmp(optarg, "all") == 0;
-        return w->daemon->ack_all || strcmp(optarg, "owner") == 0
+        w->daemon->driver.ack_all = strcmp(optarg, "all") == 0;
+        return w->daemon->driver.ack_all || strcmp(optarg, "owner") == 0
                    ? EXIT_DONE
                    : usage_error("node", "--ack is all or owner");
     case DURABILITY:
-        w->daemon->durability = strcmp(optarg, "memory") == 0 ? STORE_MEMORY : STORE_DISK;
-        return w->daemon->durability == STORE_MEMORY || strcmp(optarg, "disk") == 0
+        w->daemon->driver.durability = strcmp(optarg, "memory") == 0 ? STORE_MEMORY : STORE_DISK;
+        return w->daemon->driver.durability == STORE_MEMORY || strcmp(optarg, "disk") == 0
                    ? EXIT_DONE
                    : usage_error("node", "--durability is disk or memory");
+    case CONSENSUS:
+        w->consensus = optarg;
+        return EXIT_DONE;
     case AUTH:
         w->auth = optarg;
         return EXIT_DONE;
     case BYTES:
         if (!parse_number(optarg, 1 << 20, 1ULL << 42, &number))
             return usage_error("node", "--max-bytes takes a whole number from 1048576");
-        w->daemon->most_bytes = (size_t)number;
+        w->daemon->driver.most_bytes = (size_t)number;
         return EXIT_DONE;
     case DRAIN:
         return parse_number(optarg, 0, 3600000, &w->serve.drain)
@@ -163,16 +186,40 @@ static bool is_local(const wish *w)
     for (uint32_t i = 0; i < w->serve.addresses; i++)
         if (!listen_is_local(w->serve.address[i]))
             return false;
-    return driver_is_local(w->daemon) && (w->serve.http == NULL || listen_is_local(w->serve.http));
+    return driver_is_local(&w->daemon->driver) &&
+           (w->serve.http == NULL || listen_is_local(w->serve.http));
+}
+
+/* paxos, or etcd=URL,... or etcd/NAME=URL,... */
+static int choose_engine(wish *w)
+{
+    char engine[PEERS_MOST_ENGINE + 1];
+    char words[ETCD_URLS_COMPLAINT];
+    const char *equals = strchr(w->consensus, '=');
+    if (strcmp(w->consensus, "paxos") == 0)
+        return EXIT_DONE;
+    size_t length = equals != NULL ? (size_t)(equals - w->consensus) : 0;
+    if (length == 0 || length > PEERS_MOST_ENGINE)
+        return usage_error("node", "--consensus is paxos, or etcd=http://HOST:PORT, or with a name "
+                                   "of up to 24 characters etcd/NAME=http://HOST:PORT");
+    memcpy(engine, w->consensus, length);
+    engine[length] = '\0';
+    if (!peers_set_engine(&w->daemon->driver.peers, engine))
+        return usage_error("node",
+                           "'%s' is no engine of consensus: paxos, etcd or etcd/NAME; a "
+                           "name is of a-z, 0-9 and '-'",
+                           engine);
+    return etcd_urls_parse(&w->daemon->etcd, equals + 1, words) ? EXIT_DONE
+                                                                : usage_error("node", "%s", words);
 }
 
 /* EXIT_DONE if all that was asked for makes sense together. */
 static int check(wish *w)
 {
     char words[PEERS_COMPLAINT];
-    if (w->id == NULL || w->peers == NULL || w->daemon->data == NULL)
+    if (w->id == NULL || w->peers == NULL || w->daemon->driver.data == NULL)
         return usage_error("node", "--id, --peers and --data are needed");
-    if (!peers_parse(&w->daemon->peers, w->peers, w->id, words))
+    if (!peers_parse(&w->daemon->driver.peers, w->peers, w->id, words))
         return usage_error("node", "%s", words);
     if (words[0] != '\0')
         fprintf(stderr, "baton node: %s\n", words);
@@ -180,7 +227,7 @@ static int check(wish *w)
         w->serve.address[w->serve.addresses++] = "127.0.0.1:7700";
     if (w->auth == NULL && !is_local(w))
         return usage_error("node", "an address beyond this machine needs --auth-file");
-    return EXIT_DONE;
+    return w->consensus != NULL ? choose_engine(w) : EXIT_DONE;
 }
 
 static int run(wish *w)
@@ -194,7 +241,7 @@ static int run(wish *w)
         return EXIT_DONE;
     }
     w->serve.secret = secret;
-    w->daemon->secret = (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
+    w->daemon->driver.secret = (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
     const char *trouble = serve(&w->serve);
     free(secret);
     if (trouble == NULL)
@@ -225,7 +272,7 @@ static int read_options(int argc, char **argv, wish *w)
 
 int cmd_node(int argc, char **argv)
 {
-    static node_driver daemon = {.most_bytes = 1 << 30};
+    static node_daemon daemon = {.driver = {.most_bytes = 1 << 30}};
     wish w = {
         .daemon = &daemon,
         .serve = {.backend = &serve_node,

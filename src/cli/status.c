@@ -24,10 +24,12 @@ static void help(void)
          "Columns: REACHES and SUSPECTS, other nodes, as this one sees them; HELD and WAITING,\n"
          "through this node; OPERATIONS, executed since it was started; LAG, operations that "
          "another\n"
-         "of those asked has executed and this one has not yet, over the locks that both list.\n"
+         "of those asked has executed and this one has not yet, over the locks that both list;\n"
+         "CONSENSUS, what decides when a node is taken for dead: '!' if it is not to be reached.\n"
          "\n"
-         "Exit codes: 0 all is well, 1 a node is down, suspected or does not count yet, 69 none "
-         "can be reached.");
+         "Exit codes: 0 all is well, 1 a node is down or suspected, or does not count yet, or etcd "
+         "is not\n"
+         "to be reached, 69 no node can be reached.");
 }
 
 /* ---- showing ---- */
@@ -37,10 +39,15 @@ static const char *or_dash(const char *text)
     return text[0] != '\0' ? text : "-";
 }
 
+static bool misses_etcd(const status_node *n)
+{
+    return strncmp(n->consensus, "etcd", 4) == 0 && n->etcd_reached == 0;
+}
+
 static void print_nodes(const status_node *nodes, uint32_t count)
 {
-    printf("%-24s %-8s %-7s %-12s %-12s %8s %6s %8s %11s %6s\n", "ADDRESS", "NODE", "STATE",
-           "REACHES", "SUSPECTS", "LOCKS", "HELD", "WAITING", "OPERATIONS", "LAG");
+    printf("%-24s %-8s %-7s %-12s %-12s %8s %6s %8s %11s %6s %s\n", "ADDRESS", "NODE", "STATE",
+           "REACHES", "SUSPECTS", "LOCKS", "HELD", "WAITING", "OPERATIONS", "LAG", "CONSENSUS");
     for (uint32_t i = 0; i < count; i++) {
         const status_node *n = &nodes[i];
         if (!n->up) {
@@ -48,10 +55,10 @@ static void print_nodes(const status_node *nodes, uint32_t count)
             continue;
         }
         printf("%-24s %-8s %-7s %-12s %-12s %8" PRIu64 " %6" PRIu64 " %8" PRIu64 " %11" PRIu64
-               " %6" PRIu64 "\n",
+               " %6" PRIu64 " %s%s\n",
                n->address, or_dash(n->id), n->state[0] != '\0' ? n->state : "up",
                or_dash(n->reached), or_dash(n->suspected), n->locks, n->held, n->waiting,
-               n->operations, n->lag);
+               n->operations, n->lag, or_dash(n->consensus), misses_etcd(n) ? "!" : "");
     }
     for (uint32_t i = 0; i < count; i++)
         if (nodes[i].why[0] != '\0')
@@ -112,6 +119,13 @@ static void json_node(json *j, const status_node *n)
         json_ids(j, "suspected", n->suspected);
         json_string(j, "state", n->state);
         json_string(j, "why", n->why);
+        json_string(j, "consensus", n->consensus);
+        if (strncmp(n->consensus, "etcd", 4) == 0) {
+            json_bool(j, "etcd_reached", n->etcd_reached != 0);
+            json_integer(j, "etcd_asked", n->etcd_asked);
+            json_integer(j, "etcd_unanswered", n->etcd_unanswered);
+            json_integer(j, "etcd_refused", n->etcd_refused);
+        }
         json_integer(j, "locks", n->locks);
         json_integer(j, "held", n->held);
         json_integer(j, "waiting", n->waiting);
@@ -179,10 +193,11 @@ static int run(const wish *w)
                            STATUS_MOST_NODES);
     }
     uint32_t up = 0;
-    bool suspicion = false;
+    bool trouble = false;
     for (uint32_t i = 0; i < count; i++) {
         up += status_ask(&nodes[i], w->password_file);
-        suspicion |= nodes[i].suspected[0] != '\0' || nodes[i].why[0] != '\0';
+        trouble |=
+            nodes[i].suspected[0] != '\0' || nodes[i].why[0] != '\0' || misses_etcd(&nodes[i]);
     }
     status_compare(nodes, count);
     if (w->as_json)
@@ -199,7 +214,7 @@ static int run(const wish *w)
         return error;
     if (up == 0)
         return EXIT_UNREACHABLE;
-    return up < count || suspicion ? EXIT_FAILED : EXIT_DONE;
+    return up < count || trouble ? EXIT_FAILED : EXIT_DONE;
 }
 
 int cmd_status(int argc, char **argv)

@@ -25,6 +25,8 @@ typedef struct status_node {
     uint64_t locks, held, waiting, operations, ejected, epochs;
     uint64_t commits, bytes, most_bytes;
     uint64_t sent, received, dropped; /* messages */
+    char consensus[40];               /* "paxos", "etcd", "etcd/NAME" */
+    uint64_t etcd_reached, etcd_asked, etcd_unanswered, etcd_refused; /* if it is etcd */
     uint64_t lag; /* operations that another of those asked has executed, and this one not */
     status_lock *lock;
     uint64_t listed; /* of the locks; a node does not list more than 1000 */

@@ -46,21 +46,29 @@ static const char *other_id(const peer_auth *a)
     return a->other < a->of->nodes ? a->of->node[a->other].id : "the other node";
 }
 
+static bool speaks_paxos(const peer_auth *a)
+{
+    return strcmp(a->of->engine, "paxos") == 0;
+}
+
 /* ---- what is said ---- */
 
 static void say_hello(const peer_auth *a, resp_out *out)
 {
     char cluster[PROOF_HEX + 1];
     char nonce[PROOF_HEX + 1];
-    proof_to_hex(a->of->digest, cluster);
+    bool paxos = speaks_paxos(a);
+    proof_to_hex(a->of->ids, cluster);
     proof_to_hex(a->own_nonce, nonce);
-    resp_array(out, 6);
+    resp_array(out, paxos ? 6 : 7);
     resp_text(out, greeting);
     resp_text(out, "1");
     resp_text(out, own_id(a));
     resp_text(out, cluster);
     resp_text(out, nonce);
     resp_text(out, a->secret.at != NULL ? "secret" : "open");
+    if (!paxos)
+        resp_text(out, a->of->engine);
 }
 static_assert(PEER_AUTH_VERSION == 1, "as it is said");
 
@@ -136,7 +144,23 @@ static bool identify(peer_auth *a, resp_word id, resp_out *out)
     return false;
 }
 
-/* BATON version id cluster nonce secret|open; a later version may have other words behind its
+/* Two engines would decide differently: the same one everywhere, or nothing is said. */
+static bool check_engine(peer_auth *a, const resp_command *c, resp_out *out)
+{
+    resp_word its = {"paxos", 5};
+    if (c->words == 7)
+        its = c->word[6];
+    if (its.bytes == strlen(a->of->engine) && memcmp(its.at, a->of->engine, its.bytes) == 0)
+        return true;
+    for (size_t i = 0; i < its.bytes; i++)
+        if (!isgraph((unsigned char)its.at[i]))
+            its.bytes = 0;
+    refuse(a, out, "'%s' decides by %s and '%s' by %.*s; give all nodes the same --consensus",
+           own_id(a), a->of->engine, other_id(a), its.bytes < 40 ? (int)its.bytes : 40, its.at);
+    return false;
+}
+
+/* BATON version id ids nonce secret|open [engine]; a later version may have other words behind its
  * number. */
 static bool check_hello(peer_auth *a, const resp_command *c, resp_out *out)
 {
@@ -152,12 +176,12 @@ static bool check_hello(peer_auth *a, const resp_command *c, resp_out *out)
                PEER_AUTH_VERSION, own_id(a), (unsigned)version);
         return false;
     }
-    if (c->words != 6 || !proof_from_hex(c->word[3], cluster) ||
+    if (c->words < 6 || c->words > 7 || !proof_from_hex(c->word[3], cluster) ||
         !proof_from_hex(c->word[4], a->other_nonce)) {
         refuse(a, out, "a hello that is damaged");
         return false;
     }
-    if (!proof_same(cluster, a->of->digest)) {
+    if (!proof_same(cluster, a->of->ids)) {
         refuse(a, out,
                "'%.*s' and '%s' have different lists of peers; --peers must have the same "
                "ids everywhere, and all nodes the same kind of resource",
@@ -165,7 +189,7 @@ static bool check_hello(peer_auth *a, const resp_command *c, resp_out *out)
                c->word[2].at, own_id(a));
         return false;
     }
-    if (!identify(a, c->word[2], out))
+    if (!identify(a, c->word[2], out) || !check_engine(a, c, out))
         return false;
     bool has_secret = resp_is(c->word[5], "SECRET");
     if (has_secret == (a->secret.at != NULL) && (has_secret || resp_is(c->word[5], "OPEN")))

@@ -3,13 +3,15 @@
  * bytes in, bytes out; chance and clock are somebody else's.
  *
  *   who dials                                     who listens
- *   BATON 1 id cluster nonce secret|open   ──►    is it one of us, and of the same cluster?
- *                                          ◄──    BATON 1 id cluster nonce secret|open
+ *   BATON 1 id ids nonce secret|open       ──►    is it one of us, and of the same cluster?
+ *                                          ◄──    BATON 1 id ids nonce secret|open
  *   PROOF hmac                             ──►    does it know the secret?
  *   does the other know it?                ◄──    PROOF hmac
  *
- * Without a secret ("open") the PROOFs are left out. Cluster, nonce and hmac are 64 digits. A proof
- * is an HMAC-SHA-256 under the secret, of: who of the two speaks, both ids, both nonces, cluster.
+ * Behind the last word of a hello is the engine of consensus, if it is not paxos. Without a secret
+ * ("open") the PROOFs are left out. The digest of all ids, nonce and hmac are 64 digits. A proof is
+ * an HMAC-SHA-256 under the secret, of: who of the two speaks, both ids, both nonces, and the
+ * digest of all ids and of the engine.
  *
  *   not told      the secret is never sent, and who listens proves nothing to a stranger
  *   not replayed  each side has put a nonce of its own into what it checks

@@ -146,9 +146,10 @@ static int by_id(const void *a, const void *b)
     return strcmp(((const peers_node *)a)->id, ((const peers_node *)b)->id);
 }
 
-static bool make_digest(peers *p)
+/* `engine`: a line in the end, or nothing. */
+static bool make_digest(const peers *p, const char *engine, uint8_t digest[PROOF_BYTES])
 {
-    char text[WME_MOST_NODES * (PEERS_MOST_ID + 1)];
+    char text[WME_MOST_NODES * (PEERS_MOST_ID + 1) + PEERS_MOST_ENGINE + 16];
     size_t bytes = 0;
     for (uint8_t i = 0; i < p->nodes; i++) {
         size_t length = strlen(p->node[i].id);
@@ -156,16 +157,34 @@ static bool make_digest(peers *p)
         text[bytes + length] = '\n'; /* in no id: no two lists have one text */
         bytes += length + 1;
     }
-    return proof_digest(text, bytes, p->digest);
+    if (*engine != '\0')
+        bytes += (size_t)sprintf(text + bytes, "consensus %s\n", engine); /* no id has a space */
+    return proof_digest(text, bytes, digest);
+}
+
+bool peers_set_engine(peers *p, const char *engine)
+{
+    size_t length = strlen(engine);
+    bool named = strncmp(engine, "etcd/", 5) == 0;
+    if (length > PEERS_MOST_ENGINE ||
+        (named ? !peers_is_id(engine + 5, length - 5) : strcmp(engine, "etcd") != 0))
+        return false;
+    memcpy(p->engine, engine, length + 1);
+    return make_digest(p, engine, p->digest);
+}
+
+static bool bind_digest(uint8_t digest[PROOF_BYTES], const char *word)
+{
+    char text[PROOF_BYTES + PEERS_MOST_WORD];
+    size_t length = strnlen(word, PEERS_MOST_WORD);
+    memcpy(text, digest, PROOF_BYTES);
+    memcpy(text + PROOF_BYTES, word, length);
+    return proof_digest(text, PROOF_BYTES + length, digest);
 }
 
 bool peers_bind(peers *p, const char *word)
 {
-    char text[PROOF_BYTES + PEERS_MOST_WORD];
-    size_t length = strnlen(word, PEERS_MOST_WORD);
-    memcpy(text, p->digest, PROOF_BYTES);
-    memcpy(text + PROOF_BYTES, word, length);
-    return proof_digest(text, PROOF_BYTES + length, p->digest);
+    return bind_digest(p->ids, word) && bind_digest(p->digest, word);
 }
 
 uint8_t peers_find(const peers *p, const char *id, size_t bytes)
@@ -190,8 +209,10 @@ bool peers_parse(peers *p, const char *list, const char *me, char words[PEERS_CO
     p->me = peers_find(p, me, strlen(me));
     if (p->me == p->nodes)
         return complain(words, "this node, '%s', is not in the list of peers", me);
-    if (!make_digest(p))
+    strcpy(p->engine, "paxos");
+    if (!make_digest(p, "", p->ids))
         return complain(words, "out of memory");
+    memcpy(p->digest, p->ids, PROOF_BYTES);
     if (p->nodes % 2 == 0)
         complain(words, "%u nodes bear no more failures than %u; an odd number is better", p->nodes,
                  p->nodes - 1);

@@ -13,6 +13,7 @@ enum {
     PEERS_MOST_HOST = 253, /* a name in the DNS */
     PEERS_MOST_WORD = 128, /* bytes of it that count */
     PEERS_COMPLAINT = 256,
+    PEERS_MOST_ENGINE = 29, /* "etcd/" and a name of 24 */
 };
 
 typedef struct peers_node {
@@ -25,10 +26,13 @@ typedef struct peers {
     uint8_t nodes;
     uint8_t me;
     peers_node node[WME_MOST_NODES];
+    char engine[PEERS_MOST_ENGINE + 1]; /* of consensus: "paxos", "etcd", "etcd/NAME" */
     /*
      * Of all ids. The same on all nodes of a cluster, or they do not talk to each other. Not of the
      * addresses: one may change while the cluster runs, and be another seen from elsewhere.
      */
+    uint8_t ids[PROOF_BYTES];
+    /* Of these, and of the engine if that is not paxos: what the cluster is. */
     uint8_t digest[PROOF_BYTES];
 } peers;
 
@@ -37,6 +41,8 @@ typedef struct peers {
  * is true, `words` is a warning, or empty.
  */
 bool peers_parse(peers *p, const char *list, const char *me, char words[PEERS_COMPLAINT]);
+/* Another engine than paxos; false if that is no good name of one, or there is no memory. */
+bool peers_set_engine(peers *p, const char *engine);
 /*
  * For nodes that are of another kind than `baton node`: only those bound to the same word talk to
  * each other. False if there is no memory.

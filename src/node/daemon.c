@@ -4,11 +4,17 @@
 #include "../net/server.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+static node_daemon *whole(const server *of)
+{
+    return of->settings->context;
+}
 
 node_driver *daemon_of(const server *of)
 {
-    return of->settings->context;
+    return &whole(of)->driver;
 }
 
 cluster_node *daemon_node(service *s)
@@ -43,6 +49,9 @@ static void turn_ends(service *s)
     node_driver *d = daemon_of((server *)(void *)s);
     if (!driver_turn_ends(d))
         give_up(d);
+    outside *o = whole((server *)(void *)s)->outside;
+    if (o != NULL)
+        outside_ask(o);
 }
 
 static bool node_open(server *of, char complaint[256])
@@ -56,6 +65,13 @@ static bool node_open(server *of, char complaint[256])
     of->service.more = daemon_commands;
     of->service.turn_ends = turn_ends;
     of->service.remember_lease = remember_lease;
+    if (whole(of)->etcd.count > 0) {
+        whole(of)->outside = outside_open(&of->loop[0].uv, &d->node, &d->peers, &whole(of)->etcd);
+        if (whole(of)->outside == NULL) {
+            snprintf(complaint, 256, "out of memory");
+            return false;
+        }
+    }
     return true;
 }
 
@@ -86,6 +102,8 @@ static bool node_drained(server *of)
 static void node_stop(server *of)
 {
     driver_stop(daemon_of(of));
+    if (whole(of)->outside != NULL)
+        outside_close(whole(of)->outside);
 }
 
 static void node_close(server *of)
@@ -93,6 +111,8 @@ static void node_close(server *of)
     node_driver *d = daemon_of(of);
     if (!driver_last_turn(d))
         give_up(d);
+    if (whole(of)->outside != NULL)
+        outside_free(whole(of)->outside);
     driver_close(d);
 }
 

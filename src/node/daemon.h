@@ -4,8 +4,16 @@
 
 #include "../net/serve.h"
 #include "driver.h"
+#include "outside.h"
 
 struct server;
+
+/* A node, and etcd if that decides for it; `etcd` as the command line says it. */
+typedef struct node_daemon {
+    node_driver driver;
+    etcd_urls etcd;   /* none: consensus is paxos, and so */
+    outside *outside; /* NULL */
+} node_daemon;
 
 extern const serve_backend serve_node;
 extern const session_command daemon_commands[];

@@ -66,8 +66,8 @@ static bool start_node(node_driver *d, uv_loop_t *loop, char complaint[256])
         return false;
     }
     d->node.only = d->only;
-    log_line(LOG_INFO, "node", "id=%s nodes=%u data=%s first_run=%d", d->peers.node[d->peers.me].id,
-             d->peers.nodes, d->data, first_run);
+    log_line(LOG_INFO, "node", "id=%s nodes=%u data=%s first_run=%d consensus=%s",
+             d->peers.node[d->peers.me].id, d->peers.nodes, d->data, first_run, d->peers.engine);
     return true;
 }
 

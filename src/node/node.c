@@ -132,6 +132,36 @@ void node_reached(cluster_node *n, uint8_t peer, bool reached)
         sites_each(n, tick); /* to find out who has missed something */
 }
 
+/* ---- consensus outside ---- */
+
+void site_ask(cluster_node *n, site *p)
+{
+    if (p->asks || n->now < p->ask_after)
+        return; /* it comes again with the next tick */
+    p->asks = true;
+    p->next_asking = NULL;
+    *(n->last_asking != NULL ? &n->last_asking->next_asking : &n->asking) = p;
+    n->last_asking = p;
+}
+
+site *site_next_asking(cluster_node *n)
+{
+    site *p = n->asking;
+    if (p == NULL)
+        return NULL;
+    n->asking = p->next_asking;
+    if (n->asking == NULL)
+        n->last_asking = NULL;
+    return p;
+}
+
+wme_refusal site_decided(cluster_node *n, site *p, const wme_record *decision)
+{
+    wme_refusal why = replica_decided(&p->replica, &n->wme, decision, &n->out);
+    site_carry_out(n, p);
+    return why;
+}
+
 /* ---- time ---- */
 
 /* Something is going on that a lost message could stop. */

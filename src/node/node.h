@@ -46,6 +46,7 @@ typedef struct node_counts {
     uint64_t operations, ejected, sent, received, dropped;
     uint64_t turns;                        /* with the one that has begun */
     uint64_t epochs;                       /* changes, over all locks */
+    uint64_t asked, unanswered, refused;   /* consensus outside; the last: it makes no sense */
     uint64_t held, waiting, longest_queue; /* now; the last as of the last tick */
     durations holds, waits;
 } node_counts;
@@ -56,10 +57,12 @@ typedef struct node_figures {
     store_usage store;
     uint64_t locks, resting;
     uint32_t nodes;
-    uint32_t reached;   /* others that a connection to stands */
-    uint32_t suspected; /* others */
-    bool majority;      /* this node and those it reaches and does not suspect are one */
-    char why[NODE_WHY]; /* it does not count yet, or not in all; "" if it does */
+    uint32_t reached;     /* others that a connection to stands */
+    uint32_t suspected;   /* others */
+    bool majority;        /* this node and those it reaches and does not suspect are one */
+    bool outside;         /* so is consensus, */
+    bool outside_reached; /* and was there when it was last asked */
+    char why[NODE_WHY];   /* it does not count yet, or not in all; "" if it does */
 } node_figures;
 
 typedef struct cluster_node {
@@ -85,6 +88,8 @@ typedef struct cluster_node {
     size_t buckets, sites;
     size_t resting;                   /* locks that were in memory in this run, and are not now */
     size_t next_sweep;                /* bucket */
+    site *asking, *last_asking;       /* what they want to know is to be asked outside */
+    bool outside_reached;             /* who is asked was there the last time */
     resp_out to_peer[WME_MOST_NODES]; /* what is said to each, until it is sent */
     resp_out early[WME_MOST_NODES];   /* the same, before the end of the turn */
     bool writes;                      /* something in this turn must be durable */

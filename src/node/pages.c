@@ -28,6 +28,18 @@ static void write_messages(const node_counts *c, resp_out *text)
                     "Messages to nodes that were not reached, or too slow.");
 }
 
+static void write_consensus(const node_figures *f, resp_out *text)
+{
+    metrics_gauge(text, "baton_node_etcd_reached", f->outside_reached,
+                  "1 if etcd has answered when it was last asked.");
+    metrics_counter(text, "baton_node_etcd_asked_total", f->counts.asked,
+                    "Decisions that etcd was asked for.");
+    metrics_counter(text, "baton_node_etcd_unanswered_total", f->counts.unanswered,
+                    "Of these, those that it has not answered, or not in time.");
+    metrics_counter(text, "baton_node_etcd_refused_total", f->counts.refused,
+                    "Of these, those whose key was deleted, or is not what it should be.");
+}
+
 void daemon_metrics(server *of, resp_out *text)
 {
     node_figures f = node_look(&daemon_of(of)->node);
@@ -38,6 +50,8 @@ void daemon_metrics(server *of, resp_out *text)
     metrics_counter(text, "baton_node_ejections_total", f.counts.ejected,
                     "Sections at this node that the cluster has ended.");
     write_messages(&f.counts, text);
+    if (f.outside)
+        write_consensus(&f, text);
     metrics_counter(text, "baton_node_turns_total", f.counts.turns, "Turns of the event loop.");
     metrics_counter(text, "baton_node_commits_total", f.store.commits,
                     "Turns that wrote to the disk.");

@@ -26,6 +26,8 @@ void node_show(cluster_node *n)
     }
     f.majority = trusted >= wme_majority(w);
     join_why(n, f.why);
+    f.outside = w->outside;
+    f.outside_reached = n->outside_reached;
     pthread_mutex_lock(&n->shows);
     n->shown = f;
     pthread_mutex_unlock(&n->shows);
@@ -119,6 +121,12 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
     print(text, "state:%s\r\n", states[n->muster.durable.state]);
     if (join_why(n, why) != NULL)
         print(text, "why:%s\r\n", why);
+    print(text, "consensus:%s\r\n", all->engine);
+    if (n->wme.outside)
+        print(text,
+              "etcd_reached:%d\r\netcd_asked:%" PRIu64 "\r\netcd_unanswered:%" PRIu64
+              "\r\netcd_refused:%" PRIu64 "\r\n",
+              n->outside_reached, c->asked, c->unanswered, c->refused);
     print(text, "locks:%zu\r\nresting:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites,
           n->resting, c->held, c->waiting);
     print(text, "operations:%" PRIu64 "\r\nejected:%" PRIu64 "\r\nepochs:%" PRIu64 "\r\n",

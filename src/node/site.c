@@ -152,7 +152,7 @@ void site_free(cluster_node *n, site *p)
 
 bool site_rests(cluster_node *n, site *p)
 {
-    if (n->now < p->used_at + NODE_REST_AFTER || n->drains || n->only != NULL ||
+    if (n->now < p->used_at + NODE_REST_AFTER || n->drains || n->only != NULL || p->asks ||
         !replica_may_rest(&p->replica, &n->wme))
         return false;
     replica_durable saved = {0};
@@ -334,6 +334,10 @@ static void show(cluster_node *n, site *p, wme_action *a, const resp_out *result
     case WME_CRIT:
     case WME_EJECTED:
         seat_told(n, s, a);
+        break;
+    case WME_PROPOSE:
+        if (n->wme.outside)
+            site_ask(n, p);
         break;
     case WME_SUSPENDED:
     case WME_RESUMED:

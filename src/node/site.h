@@ -38,7 +38,10 @@ struct site {
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     bool handed_over;                     /* see drain.c */
     bool away;                            /* it rejoins, and is counted as such */
-    uint64_t last_write;                  /* turn in which it last had something for the disk */
+    bool asks;                            /* for a decision from outside; see outside.c */
+    uint64_t ask_after;                   /* not before that */
+    site *next_asking;
+    uint64_t last_write; /* turn in which it last had something for the disk */
     uint64_t hash;
     size_t name_bytes;
     char name[];
@@ -64,6 +67,11 @@ void site_carry_out(cluster_node *n, site *p);
 void sites_each(cluster_node *n, void (*what)(cluster_node *n, site *p));
 /* The detector has changed its mind about somebody. */
 void sites_suspicion(cluster_node *n);
+/* Wants to know how its epoch ends; whoever asks outside takes it from the list of those. */
+void site_ask(cluster_node *n, site *p);
+site *site_next_asking(cluster_node *n);
+/* What was decided outside about a lock. */
+wme_refusal site_decided(cluster_node *n, site *p, const wme_record *decision);
 
 /* ---- joining.c ---- */
 /* `forgets`: as node_beginning has it. False if the store fails. */

@@ -32,7 +32,7 @@ static void connect(replica *r, wme_node *node, uint32_t at, wme_out *out)
     follow_epoch(r, node);
     for (; at < out->count; at++) {
         wme_record record = out->actions[at].message.record;
-        if (out->actions[at].verb == WME_PROPOSE) {
+        if (out->actions[at].verb == WME_PROPOSE && !node->outside) {
             paxos_propose(&r->consensus, node, &record, out);
         } else if (out->actions[at].verb == WME_DECISION) {
             uint64_t epoch = r->stub.now.epoch;
@@ -167,7 +167,7 @@ bool replica_yield(replica *r, wme_node *node, uint8_t to, wme_out *out)
 static void receive_consensus(replica *r, wme_node *node, uint8_t from, const wme_message *m,
                               wme_out *out)
 {
-    wme_refusal why = wme_check(node, from, m);
+    wme_refusal why = node->outside ? WME_OUTSIDE : wme_check(node, from, m);
     if (why != WME_FINE)
         node->refused[why]++;
     else if (m->epoch == r->stub.now.epoch)
@@ -194,12 +194,25 @@ void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message
     else
         wme_receive(&r->stub, node, from, m, out);
     connect(r, node, at, out);
-    if (r->stub.away != 0 || wme_check(node, from, m) != WME_FINE ||
+    if (r->stub.away != 0 || node->outside || wme_check(node, from, m) != WME_FINE ||
         !wme_stands_in(&r->stub, node, m))
         return;
     at = out->count;
     stand_in(r, node, from, out);
     connect(r, node, at, out);
+}
+
+wme_refusal replica_decided(replica *r, wme_node *node, const wme_record *decision, wme_out *out)
+{
+    uint32_t at = out->count;
+    wme_action a = {.verb = WME_DECISION, .message = {.record = *decision}};
+    wme_refusal why = wme_check_record(node, decision);
+    if (why == WME_FINE)
+        wme_out_append(out, &a);
+    else
+        node->refused[why]++;
+    connect(r, node, at, out);
+    return why;
 }
 
 void replica_suspicion(replica *r, wme_node *node, wme_out *out)
@@ -215,6 +228,10 @@ void replica_tick(replica *r, wme_node *node, wme_out *out)
     wme_tick(&r->stub, node, out);
     connect(r, node, at, out);
     at = out->count;
-    paxos_tick(&r->consensus, node, out);
+    if (!node->outside)
+        paxos_tick(&r->consensus, node, out);
+    else if (r->stub.proposed)
+        wme_out_append(out,
+                       &(wme_action){.verb = WME_PROPOSE, .message = {.record = r->stub.best}});
     connect(r, node, at, out);
 }

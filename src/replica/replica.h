@@ -2,6 +2,11 @@
  * A replica of one lock: its stub (src/wme) and its consensus, put together. Pure, as both are;
  * this is what a node and the simulator run. Of the actions of wme.h, WME_PROPOSE and WME_DECISION
  * stay inside; all others are for who runs the node.
+ *
+ * If node->outside is set, consensus is not paxos among the nodes but something outside of them,
+ * and WME_PROPOSE is for who runs the node, too: it asks outside, as consensus/outside.h says, and
+ * brings back what was decided by replica_decided. It may lose a proposal, or the answer: the same
+ * is proposed again with every tick until the epoch has ended.
  */
 #ifndef BATON_REPLICA_REPLICA_H
 #define BATON_REPLICA_REPLICA_H
@@ -42,6 +47,8 @@ wme_refusal replica_exit(replica *r, wme_node *node, wme_user *user, wme_out *ou
 void replica_leave(replica *r, wme_node *node, wme_user *user, wme_out *out);
 bool replica_yield(replica *r, wme_node *node, uint8_t to, wme_out *out);
 void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message *m, wme_out *out);
+/* What was decided outside, about whatever epoch. */
+wme_refusal replica_decided(replica *r, wme_node *node, const wme_record *decision, wme_out *out);
 void replica_suspicion(replica *r, wme_node *node, wme_out *out);
 void replica_tick(replica *r, wme_node *node, wme_out *out);
 

@@ -120,8 +120,9 @@ static bool is_ours(const store *s, const node_file *f, char complaint[STORE_COM
 {
     if (strcmp(f->cluster, s->cluster) != 0)
         snprintf(complaint, STORE_COMPLAINT,
-                 "%s belongs to cluster '%s', not to '%s'; give each its own directory", s->path,
-                 f->cluster, s->cluster);
+                 "%s belongs to cluster '%s', not to '%s': other ids in --peers, or another "
+                 "--consensus; give each its own directory",
+                 s->path, f->cluster, s->cluster);
     else if (strcmp(f->node, s->node) != 0)
         snprintf(complaint, STORE_COMPLAINT,
                  "%s belongs to node '%s', not to '%s'; give each its own directory", s->path,

@@ -101,11 +101,13 @@ static wme_refusal check_state(const wme_node *node, const wme_message *m)
     return why;
 }
 
-static wme_refusal check_record(const wme_node *node, const wme_message *m)
+wme_refusal wme_check_record(const wme_node *node, const wme_record *r)
 {
-    if (m->record.epoch != m->epoch || !wme_record_valid(&m->record, node->nodes))
+    if (r->epoch == 0 || r->epoch > WME_MOST_EPOCH)
+        return WME_ABSURD_EPOCH;
+    if (!wme_record_valid(r, node->nodes))
         return WME_MALFORMED;
-    return m->record.last == NULL ? WME_FINE : check_op(node, m->record.last);
+    return r->last == NULL ? WME_FINE : check_op(node, r->last);
 }
 
 wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m)
@@ -121,7 +123,7 @@ wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m)
     if (m->kind == WME_INVOKE)
         why = m->op == NULL ? WME_MALFORMED : check_op(node, m->op);
     if (has_record(m))
-        why = check_record(node, m);
+        why = m->record.epoch == m->epoch ? wme_check_record(node, &m->record) : WME_MALFORMED;
     if (m->kind == WME_STATE && why == WME_FINE)
         why = check_state(node, m);
     return why;

@@ -142,8 +142,8 @@ typedef enum wme_verb {
     WME_EJECTED, /* `user` is outside; what it had issued and got no outcome for was not executed */
     WME_SUSPENDED, /* to all users here: no majority is in reach, no outcome to be had for now */
     WME_RESUMED,
-    WME_PROPOSE, /* to consensus on the end of record.epoch: `message.record` */
-    WME_DECISION /* from consensus: `message.record` */
+    WME_PROPOSE,  /* to consensus on the end of record.epoch: `message.record` */
+    WME_DECISION, /* from consensus: `message.record` */
 } wme_verb;
 
 typedef struct wme_action {
@@ -183,6 +183,7 @@ typedef enum wme_refusal {
     WME_NOT_THE_OWNER, /* a slot from somebody who has no token */
     WME_NOT_INSIDE,    /* the user is not inside, or has something going already */
     WME_TWICE,         /* the user waits already, or is inside */
+    WME_OUTSIDE,       /* consensus is outside, and no message is part of it */
     WME_REFUSALS
 } wme_refusal;
 
@@ -191,6 +192,7 @@ typedef struct wme_node {
     uint8_t me;
     uint8_t nodes;
     bool ack_all;       /* WME-1: everybody acknowledges to everybody; else WME-2, to the owner */
+    bool outside;       /* consensus is not among the nodes: see replica.h */
     uint16_t suspected; /* nodes, a bit for each */
     uint64_t refused[WME_REFUSALS]; /* counted */
 } wme_node;
@@ -308,6 +310,7 @@ bool wme_yield(wme_stub *stub, wme_node *node, uint8_t to, wme_out *out);
 void wme_receive(wme_stub *stub, wme_node *node, uint8_t from, const wme_message *m, wme_out *out);
 /* The same for any kind, for the modules that read the others. */
 wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m);
+wme_refusal wme_check_record(const wme_node *node, const wme_record *r);
 /* Consensus for the current epoch has decided. */
 void wme_decided(wme_stub *stub, wme_node *node, const wme_record *decision, wme_out *out);
 /* node->suspected has changed. */

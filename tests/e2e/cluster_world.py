@@ -1,6 +1,7 @@
 """Three nodes of a cluster as real processes; what the tests of `baton node` share."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -68,6 +69,23 @@ class Node:
     def text(self):
         with open(self.path + ".log", encoding="utf-8", errors="replace") as log:
             return log.read()
+
+
+def page(node, path):
+    """Status and text."""
+    port = int(re.findall(r"event=http at=127\.0\.0\.1:(\d+)", node.text())[-1])
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        while data := connection.recv(65536):
+            answer += data
+    head, text = answer.decode().split("\r\n\r\n", 1)
+    return int(head.split()[1]), text
+
+
+def metrics(node):
+    lines = page(node, "metrics")[1].splitlines()
+    return {line.split()[0]: float(line.split()[1]) for line in lines if not line.startswith("#")}
 
 
 class Cluster:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The parsers of the wire, what nodes read from each other, and a replica, under libFuzzer, from the corpora in the
-# tree; BATON_FUZZ_SECONDS for each (10).
+# The parsers of the wire, what nodes read from each other and from etcd, and a replica, under libFuzzer, from the
+# corpora in the tree; BATON_FUZZ_SECONDS for each (10).
 # shellcheck source=tap.inc
 . "$(dirname "$0")/tap.inc"
 seconds=${BATON_FUZZ_SECONDS:-10}
@@ -11,7 +11,7 @@ fuzz() {
     shift 2
     mkdir -p "$scratch/$name"
     clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -std=gnu17 -D_GNU_SOURCE \
-        -I "$root/include" "$root/tests/fuzz/fuzz_$name.c" "${@/#/$root/}" -o "$scratch/fuzz_$name" -lcrypto &&
+        -I "$root/include" "$root/tests/fuzz/fuzz_$name.c" "${@/#/$root/}" -o "$scratch/fuzz_$name" -lcrypto -ljansson &&
         "$scratch/fuzz_$name" -max_total_time="$seconds" -max_len="$longest" -rss_limit_mb=512 \
             -artifact_prefix="$scratch/" "$scratch/$name" "$root/tests/fuzz/corpus_$name"
 }
@@ -30,8 +30,10 @@ fuzz_aside resp 700 src/net/resp.c
 fuzz_aside wme 700 tests/unit/wme_sound.c src/wme/{stub,users,epoch,catchup,rejoin,record,out}.c src/consensus/paxos.c \
     src/replica/replica.c
 fuzz_aside peer 1500 src/net/{resp,peer_walk,peer_wire,peer_auth,peers,proof}.c src/wme/{record,out}.c
+fuzz_aside etcd 700 src/net/{etcd_txn,resp}.c src/consensus/outside.c
 check "replies, for $seconds s" fuzz reply 700 src/net/resp_reply.c src/net/resp.c
 say_aside resp commands
 say_aside wme 'a replica'
 say_aside peer 'what nodes say to each other'
+say_aside etcd 'what etcd answers'
 finish

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,7 +11,7 @@ import time
 
 sys.dont_write_bytecode = True
 from cluster_counter import final_count, run
-from cluster_world import Cluster, Node, free_ports
+from cluster_world import Cluster, Node, free_ports, metrics, page
 from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, refused, test, wait_for
 
 cluster = Cluster("--http", "0")
@@ -111,23 +110,6 @@ def _():
     finally:
         alone.terminate()
         alone.wait(PATIENCE)
-
-
-def page(node, path):
-    """Status and text."""
-    port = int(re.findall(r"event=http at=127\.0\.0\.1:(\d+)", node.text())[-1])
-    answer = b""
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
-        connection.sendall(f"GET /{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
-        while data := connection.recv(65536):
-            answer += data
-    head, text = answer.decode().split("\r\n\r\n", 1)
-    return int(head.split()[1]), text
-
-
-def metrics(node):
-    lines = page(node, "metrics")[1].splitlines()
-    return {line.split()[0]: float(line.split()[1]) for line in lines if not line.startswith("#")}
 
 
 @test("metrics: what a node counts")

@@ -37,6 +37,11 @@ for fault in crash ambush forget late pause drift cut split lose duplicate slow;
     check "nothing but $fault" fine 200 --faults $fault
 done
 
+check '5000 runs with consensus outside' fine 5000 --consensus outside
+check 'which takes decisions' test "$(field .decisions --runs 200 --consensus outside)" -gt 200
+check 'of which nice runs need none' \
+    test "$(field '"\(.broken | length) \(.decisions)"' --runs 200 --faults none --consensus outside)" = '0 0'
+
 # ---- one seed is one run ----
 replay() { # FILE ARGUMENT...
     local file=$scratch/$1
@@ -51,6 +56,9 @@ check 'it has an epoch change in it' grep -q 'learns the decision' "$scratch/one
 check 'and a crash' grep -q CRASHES "$scratch/one"
 replay other --seed 8
 check 'another seed gives another run' bash -c "! cmp -s '$scratch/one' '$scratch/other'"
+cp "$scratch/one" "$scratch/other"
+check 'consensus outside gives the same bytes twice' same_twice --seed 7 --consensus outside
+check 'and is another run' bash -c "! cmp -s '$scratch/one' '$scratch/other'"
 sums() { # ARGUMENT...
     field '"\(.events) \(.messages) \(.sections) \(.operations) \(.ejected) \(.longest_wait_us)"' "$@"
 }
@@ -97,6 +105,8 @@ command=$(sed -n 's/^  baton-sim \(wme .* --replay\)$/\1/p' "$scratch/told" | he
 reported=$(sed -n 's/^BROKEN: \(.*\)$/\1/p' "$scratch/told" | head -n 1)
 # shellcheck disable=SC2086 # the command's words
 check 'the command that it prints fails too' ends_with 1 "$sim" $command
+check 'a command with consensus outside says so' says '--consensus outside --faults' \
+    "$sim" wme --runs 100 --fail-if-epoch 3 --consensus outside
 check 'in the same way' grep -qF -- "$reported" "$scratch/told"
 check 'with the words where they belong' grep -q '^ .*!! node' "$scratch/told"
 check 'keep going counts them' test "$(field '.broken[0].runs' --runs 100 --fail-if-epoch 3 --keep-going)" -gt 1
@@ -153,6 +163,7 @@ check 'help' says 'Usage: baton-sim wme' "$sim" wme --help
 refuse 64 "'10' is no number from 2 to 9" 'too many nodes' "$sim" wme --nodes 10
 refuse 64 "'4' is no number from 1 to 3" 'too many locks' "$sim" wme --locks 4
 refuse 64 "neither 'all' nor 'owner'" 'acknowledgements to somebody else' "$sim" wme --ack me
+refuse 64 "neither 'paxos' nor 'outside'" 'another consensus' "$sim" wme --consensus raft
 refuse 64 "'fire' is no list of faults" 'another fault' "$sim" wme --faults fire
 refuse 64 'one thing at a time' 'two things' "$sim" wme --replay --count
 refuse 64 '--baseline goes with --count' 'a baseline of nothing' "$sim" wme --baseline

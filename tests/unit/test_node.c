@@ -191,6 +191,64 @@ static void test_token_at_rest_is_handed_over(void **state)
     assert_true(node_hand_over(&w->node[owner]));
 }
 
+/* ---- consensus outside ---- */
+
+static void test_asks_outside(void **state)
+{
+    world *w = *state;
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        w->node[i].wme.outside = true;
+    uint8_t owner = world_enter(w);
+    uint8_t heir = (uint8_t)((owner + 1) % WORLD_NODES);
+    uint8_t third = (uint8_t)((owner + 2) % WORLD_NODES);
+    cluster_node *n = &w->node[heir];
+    assert_true(world_issue(w, owner));
+    world_settle(w);
+    world_crash(w, owner);
+    world_lock(w, heir);
+    for (int i = 0; i < 3; i++) { /* nobody answers: the same is asked again */
+        world_pass(w, 3000);
+        assert_int_equal(w->visitor[heir].place, VISITOR_WAITS);
+        site *p = site_next_asking(n);
+        assert_non_null(p);
+        assert_null(site_next_asking(n)); /* once, however many ticks there were */
+        world_pass(w, 3000);
+        assert_null(site_next_asking(n)); /* and not while it is under way */
+        p->asks = false;
+        p->ask_after = w->now + 1000;
+        world_pass(w, 500);
+        assert_null(site_next_asking(n));
+    }
+    site *p = site_find(n, "lock", 4);
+    wme_record decision = p->replica.stub.best;
+    wme_op_keep(decision.last);
+    assert_int_equal(decision.epoch, 1);
+    assert_int_equal(site_decided(n, p, &decision), WME_FINE);
+    wme_op_drop(decision.last);
+    world_pass(w, 1000);
+    assert_int_equal(w->visitor[heir].place, VISITOR_INSIDE);
+    assert_int_equal(world_value(w, heir), 1);
+    assert_int_equal(world_stub(w, third)->now.epoch, 2); /* it was sent the state */
+    assert_int_equal(w->node[third].wme.refused[WME_OUTSIDE], 0);
+}
+
+/* etcd may be away for long, and the epoch end meanwhile without it. */
+static void test_who_asks_does_not_rest(void **state)
+{
+    world *w = *state;
+    uint8_t owner = world_enter(w);
+    world_exit(w, owner);
+    world_settle(w);
+    site *p = site_find(&w->node[owner], "lock", 4);
+    site_ask(&w->node[owner], p);
+    for (int i = 0; i < 40; i++)
+        world_pass(w, NODE_REST_AFTER / 10);
+    assert_int_equal(w->node[owner].sites, 1);
+    assert_ptr_equal(site_next_asking(&w->node[owner]), p);
+    p->asks = false;
+    world_rest(w);
+}
+
 /* ---- by chance ---- */
 
 typedef struct play {
@@ -323,6 +381,9 @@ int main(void)
         {"and a crash ends that", test_rests_and_crashes, world_open, world_close, NULL},
         {"its token is handed over", test_token_at_rest_is_handed_over, world_open, world_close,
          NULL},
+        {"what is decided outside is asked, once at a time", test_asks_outside, world_open,
+         world_close, NULL},
+        {"who asks does not rest", test_who_asks_does_not_rest, world_open, world_close, NULL},
         {"emptied, one after the other", test_emptied, world_open, world_close, NULL},
         {"emptied before anything was written", test_emptied_before_anything_was_written,
          world_open, world_close, NULL},

@@ -21,6 +21,7 @@ typedef struct side {
 } side;
 
 static side dialer, listener, third;
+static const char *dials_by, *listens_by; /* engines; NULL: paxos */
 
 static void join_list(side *s, const char *peers_list, const char *me)
 {
@@ -42,6 +43,7 @@ static void dial(side *s, const char *peers_list, const char *me, const char *wh
 {
     uint8_t nonce[PROOF_BYTES];
     join_list(s, peers_list, me);
+    assert_true(dials_by == NULL || peers_set_engine(&s->of, dials_by));
     fresh_nonce(nonce);
     peer_auth_dial(&s->auth, &s->of, secret, peers_find(&s->of, whom, strlen(whom)), nonce,
                    &s->out);
@@ -51,6 +53,7 @@ static void listen_as(side *s, const char *peers_list, const char *me, proof_sec
 {
     uint8_t nonce[PROOF_BYTES];
     join_list(s, peers_list, me);
+    assert_true(listens_by == NULL || peers_set_engine(&s->of, listens_by));
     fresh_nonce(nonce);
     peer_auth_listen(&s->auth, &s->of, secret, nonce);
 }
@@ -129,8 +132,11 @@ static void test_said(void **state)
 {
     static const char longest[] = "abcdefghijklmnopqrstuvwxyz012345=h:1,b=h:2";
     (void)state;
+    dials_by = "etcd/abcdefghijklmnopqrstuvwx";
     dial(&dialer, longest, "abcdefghijklmnopqrstuvwxyz012345", "b", good);
     assert_true(dialer.out.bytes <= PEER_AUTH_MOST);
+    dials_by = NULL;
+    dial(&dialer, longest, "abcdefghijklmnopqrstuvwxyz012345", "b", good);
     listen_as(&listener, longest, "b", good);
     talk(1000);
     assert_int_equal(dialer.auth.state, PEER_AUTH_DONE);
@@ -173,6 +179,46 @@ static void test_strangers(void **state)
         if (s->listener_says != NULL)
             expect_refused(&listener, s->listener_says);
     }
+}
+
+#define LONGEST_ENGINE "etcd/abcdefghijklmnopqrstuvwx"
+
+typedef struct engines {
+    const char *dials_by, *listens_by, *says; /* NULL: they understand each other */
+} engines;
+
+static const engines engine_pairs[] = {
+    {NULL, NULL, NULL},
+    {"etcd", "etcd", NULL},
+    {"etcd/x", "etcd/x", NULL},
+    {LONGEST_ENGINE, LONGEST_ENGINE, NULL},
+    {"etcd", NULL, "'b' decides by paxos and 'a' by etcd; give all nodes the same --consensus"},
+    {NULL, "etcd", "'b' decides by etcd and 'a' by paxos"},
+    {"etcd", "etcd/x", "'b' decides by etcd/x and 'a' by etcd"},
+    {"etcd/x", "etcd/y", "'b' decides by etcd/y and 'a' by etcd/x"},
+    {"etcd/x", "etcd/xx", "'b' decides by etcd/xx and 'a' by etcd/x"},
+    {LONGEST_ENGINE, NULL, "'b' decides by paxos and 'a' by " LONGEST_ENGINE},
+};
+
+static void test_engines(void **state)
+{
+    const engines *e = *state;
+    const proof_secret *const secrets[] = {&good, &none};
+    dials_by = e->dials_by;
+    listens_by = e->listens_by;
+    for (int i = 0; i < 2; i++) {
+        dial(&dialer, list, "a", "b", *secrets[i]);
+        listen_as(&listener, list, "b", *secrets[i]);
+        talk(7);
+        if (e->says != NULL) {
+            expect_refused(&listener, e->says);
+            expect_refused(&dialer, "b refuses: 'b' decides by");
+        } else {
+            assert_int_equal(dialer.auth.state, PEER_AUTH_DONE);
+            assert_int_equal(listener.auth.state, PEER_AUTH_DONE);
+        }
+    }
+    dials_by = listens_by = NULL;
 }
 
 static void test_version(void **state)
@@ -417,6 +463,10 @@ int main(void)
     suite_add(&s, test_said, NULL, "what is said");
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         suite_add(&s, test_strangers, &pairs[i], "refused: %s", pairs[i].dialer_says);
+    for (size_t i = 0; i < sizeof engine_pairs / sizeof engine_pairs[0]; i++)
+        suite_add(&s, test_engines, &engine_pairs[i], "engines: %s and %s",
+                  engine_pairs[i].dials_by != NULL ? engine_pairs[i].dials_by : "paxos",
+                  engine_pairs[i].listens_by != NULL ? engine_pairs[i].listens_by : "paxos");
     suite_add(&s, test_version, NULL, "another version");
     suite_add(&s, test_no_hello, NULL, "no hello");
     suite_add(&s, test_damaged_hello, NULL, "a damaged hello");

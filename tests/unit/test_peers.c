@@ -52,6 +52,38 @@ static void test_digest(void **state)
     assert_string_equal(hex, "880553fca8fcea94e325ee2cfb48e5a985cc797f39a14cc6d3cedecfeb2ae4d2");
 }
 
+/* Without one the digest is that of the ids alone, as above. */
+static void test_engine(void **state)
+{
+    static const char *const names[] = {"etcd", "etcd/a", "etcd/b",
+                                        "etcd/abcdefghijklmnopqrstuvwx"};
+    static const char *const wrong[] = {
+        "",     "paxos",    "etcd/",    "etcd/A", "etcdx",
+        "raft", "etcd/a b", "etcd/a/b", "Etcd/a", "etcd/abcdefghijklmnopqrstuvwxy"};
+    uint8_t digests[5][PROOF_BYTES];
+    (void)state;
+    assert_true(peers_parse(&p, "a=h:1,b=h:2,c=h:3", "a", words));
+    assert_string_equal(p.engine, "paxos");
+    assert_memory_equal(p.ids, p.digest, PROOF_BYTES);
+    memcpy(digests[4], p.ids, PROOF_BYTES);
+    for (int i = 0; i < 4; i++) {
+        assert_true(peers_set_engine(&p, names[i]));
+        assert_string_equal(p.engine, names[i]);
+        assert_memory_equal(p.ids, digests[4], PROOF_BYTES);
+        memcpy(digests[i], p.digest, PROOF_BYTES);
+    }
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < i; j++)
+            assert_memory_not_equal(digests[i], digests[j], PROOF_BYTES);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(peers_set_engine(&p, wrong[i]));
+    assert_string_equal(p.engine, names[3]);
+    /* SHA-256 of "a\nb\nc\nconsensus etcd\n" */
+    char hex[PROOF_HEX + 1];
+    proof_to_hex(digests[0], hex);
+    assert_string_equal(hex, "988b815383716dba1451746a06b294ce9fe865d95649bcde1ebbb768ed82725c");
+}
+
 /* Bound to a word it is another one, for each word and each list. */
 static void test_bound(void **state)
 {
@@ -64,6 +96,7 @@ static void test_bound(void **state)
         if (word[i] != NULL)
             assert_true(peers_bind(&p, word[i]));
         memcpy(seen[i], p.digest, PROOF_BYTES);
+        assert_memory_equal(p.ids, p.digest, PROOF_BYTES); /* a hello says it */
         for (int j = 0; j < i; j++)
             assert_memory_not_equal(seen[i], seen[j], PROOF_BYTES);
     }
@@ -149,6 +182,7 @@ int main(void)
     suite s = {0};
     suite_add(&s, test_good, NULL, "a good list");
     suite_add(&s, test_digest, NULL, "its digest");
+    suite_add(&s, test_engine, NULL, "its engine");
     suite_add(&s, test_bound, NULL, "bound to a word");
     suite_add(&s, test_warning, NULL, "a warning for an even number");
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++)
