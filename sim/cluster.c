@@ -65,6 +65,15 @@ static void start_place(cluster *c, uint8_t node, uint8_t lock)
         replica_start(&at->replica, &m->node, first_owner, chance);
         return;
     }
+    if (m->emptied && !at->saved) {
+        at->resource = (resource){0};
+        if (c->histories[lock] != NULL)
+            history_install(c->histories[lock], node, 0, 0, c->now);
+        replica_rejoin(&at->replica, &m->node, draw(&c->start_chance) % WME_MOST_NONCE + 1, chance,
+                       &c->out);
+        carry_out(c, node, lock);
+        return;
+    }
     replica_durable unsaved = {0};
     if (!at->saved)
         replica_unsaved(&unsaved, &m->node, first_owner);
@@ -118,6 +127,41 @@ static void come_back(cluster *c, machine *m)
                                        .node = (uint8_t)(m - c->machines)});
 }
 
+static bool is_away(const cluster *c, const machine *m)
+{
+    bool away = false;
+    for (uint8_t l = 0; l < c->settings.locks; l++)
+        away |= m->emptied && !m->places[l].saved;
+    return away;
+}
+
+/* Enough others must be there who know: a majority, or of two the other. */
+static bool may_forget(const cluster *c, uint8_t node)
+{
+    uint16_t without = plan_lost(&c->settings.plan) | (uint16_t)(1U << node);
+    for (uint8_t n = 0; n < c->settings.nodes; n++)
+        if (is_away(c, &c->machines[n]))
+            without |= (uint16_t)(1U << n);
+    int most = c->settings.nodes == 2 ? 1 : (c->settings.nodes - 1) / 2;
+    return c->machines[node].booted && __builtin_popcount(without) <= most;
+}
+
+static void forget(cluster *c, uint8_t node)
+{
+    machine *m = &c->machines[node];
+    m->forgets = false;
+    if (!may_forget(c, node))
+        return;
+    m->emptied = true;
+    c->tally.forgettings++;
+    cluster_tell(c, (note){.kind = NOTE_EMPTIED, .node = node});
+    for (uint8_t l = 0; l < c->settings.locks; l++) {
+        if (m->places[l].saved)
+            replica_durable_end(&m->places[l].durable);
+        m->places[l].saved = false;
+    }
+}
+
 void machine_crash(cluster *c, uint8_t node)
 {
     machine *m = &c->machines[node];
@@ -126,6 +170,8 @@ void machine_crash(cluster *c, uint8_t node)
     m->runs = m->armed = false;
     people_gone(c, node);
     machine_end(c, m);
+    if (m->forgets)
+        forget(c, node);
     come_back(c, m);
 }
 
@@ -135,7 +181,10 @@ static void begin_crash(cluster *c, machine *m, const fault *f)
 {
     m->lost |= f->length == FOR_EVER;
     m->away = f->length * (uint64_t)MS;
+    m->forgets |= f->kind == FAULT_FORGET;
     if (!m->runs) {
+        if (m->forgets)
+            forget(c, (uint8_t)(m - c->machines));
         come_back(c, m);
         return;
     }
@@ -157,7 +206,7 @@ static void begin_fault(cluster *c, const fault *f)
     machine *m = machine_of(c, f);
     uint64_t until = (f->at + f->length) * (uint64_t)MS;
     cluster_tell(c, (note){.kind = NOTE_FAULT, .fault = f});
-    if (f->kind == FAULT_CRASH || f->kind == FAULT_AMBUSH)
+    if (f->kind == FAULT_CRASH || f->kind == FAULT_AMBUSH || f->kind == FAULT_FORGET)
         begin_crash(c, m, f);
     else if (f->kind == FAULT_PAUSE)
         m->paused_until = until > m->paused_until ? until : m->paused_until;

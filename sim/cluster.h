@@ -122,6 +122,8 @@ typedef struct machine {
     bool ambush;   /* of an epoch change */
     uint64_t away; /* us until it then starts again */
     bool lost;     /* for ever */
+    bool forgets;  /* its disk is to be emptied when it crashes */
+    bool emptied;  /* it was, and what it knew is not all back */
     int32_t actions;
     uint32_t starts;
     uint64_t restart_at;
@@ -136,7 +138,7 @@ typedef enum stage { FAULTY, SETTLING, QUIET, CLOSING, OVER } stage;
 typedef struct tally {
     uint64_t events;
     uint64_t sent[WME_KINDS], heartbeats, lost, doubled, missed;
-    uint64_t actions, persists, crashes, suspicions, suspended, most_letters;
+    uint64_t actions, persists, crashes, forgettings, suspicions, suspended, most_letters;
     uint64_t settling; /* us from the end of the faults until all had settled */
     uint64_t end;      /* us */
 } tally;

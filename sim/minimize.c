@@ -106,10 +106,11 @@ static bool shorten(search *s, uint32_t at)
 static bool soften(search *s, uint32_t at)
 {
     fault f = s->best.plan.faults[at];
-    int32_t least = f.kind == FAULT_CRASH ? 0 : 1;
+    bool may_be_0 = f.kind == FAULT_CRASH || f.kind == FAULT_FORGET;
+    int32_t least = may_be_0 ? 0 : 1;
     if (f.amount <= least)
         return false;
-    f.amount = f.kind == FAULT_CRASH ? 0 : f.amount / 2;
+    f.amount = may_be_0 ? 0 : f.amount / 2;
     return try_fault(s, at, f);
 }
 

@@ -11,6 +11,7 @@
 typedef enum note_kind {
     NOTE_START,    /* the node runs; `value` is how often it has started */
     NOTE_CRASH,    /* it does not any more */
+    NOTE_EMPTIED,  /* and has lost what was on its disk */
     NOTE_FAULT,    /* begins */
     NOTE_HEALED,   /* that fault is over */
     NOTE_SUSPECTS, /* the node suspects those of `value` */

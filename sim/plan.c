@@ -17,6 +17,7 @@ static const struct grammar {
 } grammars[FAULT_KINDS] = {
     [FAULT_CRASH] = {"crash", FEW_NODES, "after", 0, 1000, true},
     [FAULT_AMBUSH] = {"ambush", FEW_NODES, "after", 0, 1000, false},
+    [FAULT_FORGET] = {"forget", FEW_NODES, "after", 0, 1000, false},
     [FAULT_LATE] = {"late", FEW_NODES, NULL, 0, 0, false},
     [FAULT_PAUSE] = {"pause", FEW_NODES, NULL, 0, 0, false},
     [FAULT_DRIFT] = {"drift", FEW_NODES, "by", -50, 100, true},

@@ -4,6 +4,8 @@
  *
  *   at 120 crash 2 after 3 for 400      node 2 stops after 3 more actions, starts 400 later
  *   at 900 crash 0 after 0 for ever     (a minority at most)
+ *   at 120 forget 2 after 3 for 400     as crash, and what was on its disk is gone; or not, if too
+ *                                       few others are there that know anything
  *   at 300 ambush 1 after 2 for 400     the same, but only actions in an epoch change count
  *   at 0 late 1 for 200                 node 1 starts for the first time at 200
  *   at 100 pause 0 for 300              its events wait
@@ -26,6 +28,7 @@
 typedef enum fault_kind {
     FAULT_CRASH,
     FAULT_AMBUSH,
+    FAULT_FORGET,
     FAULT_LATE,
     FAULT_PAUSE,
     FAULT_DRIFT,

@@ -12,9 +12,9 @@ enum {
 
 /* How often each kind is drawn, beside the others. */
 static const uint8_t weights[FAULT_KINDS] = {
-    [FAULT_CRASH] = 4,     [FAULT_AMBUSH] = 4, [FAULT_LATE] = 1,  [FAULT_PAUSE] = 3,
-    [FAULT_DRIFT] = 1,     [FAULT_CUT] = 2,    [FAULT_SPLIT] = 3, [FAULT_LOSE] = 1,
-    [FAULT_DUPLICATE] = 1, [FAULT_SLOW] = 2,
+    [FAULT_CRASH] = 4, [FAULT_AMBUSH] = 4,    [FAULT_FORGET] = 3, [FAULT_LATE] = 1,
+    [FAULT_PAUSE] = 3, [FAULT_DRIFT] = 1,     [FAULT_CUT] = 2,    [FAULT_SPLIT] = 3,
+    [FAULT_LOSE] = 1,  [FAULT_DUPLICATE] = 1, [FAULT_SLOW] = 2,
 };
 
 static uint32_t from_to(uint64_t *chance, uint32_t least, uint32_t most)
@@ -105,12 +105,14 @@ static fault draw_fault(fault_kind kind, uint32_t nodes, uint32_t horizon, uint6
 {
     fault f = {.kind = kind, .at = from_to(chance, 0, horizon * 9 / 10)};
     uint32_t longest = draw(chance) % 3 == 0 ? horizon : horizon / 5;
-    if ((kind == FAULT_CRASH || kind == FAULT_AMBUSH) && draw(chance) % 2 == 0)
+    if ((kind == FAULT_CRASH || kind == FAULT_AMBUSH || kind == FAULT_FORGET) &&
+        draw(chance) % 2 == 0)
         longest = SOON;
     f.length = from_to(chance, 1, longest < horizon - f.at ? longest : horizon - f.at);
     f.nodes = (uint16_t)(1U << draw(chance) % nodes);
     switch (kind) {
     case FAULT_CRASH:
+    case FAULT_FORGET:
         f.amount = draw(chance) % 3 == 0 ? 0 : (int32_t)from_to(chance, 1, 20);
         break;
     case FAULT_AMBUSH:

@@ -62,6 +62,7 @@ static void add_run(sums *to, const run_result *r)
     to->heartbeats += r->tally.heartbeats;
     to->lost += r->tally.lost;
     to->crashes += r->tally.crashes;
+    to->forgettings += r->tally.forgettings;
     to->suspicions += r->tally.suspicions;
     to->suspended += r->tally.suspended;
     to->decisions += r->decisions;
@@ -86,6 +87,7 @@ static void add_sums(sums *to, const sums *more)
     to->heartbeats += more->heartbeats;
     to->lost += more->lost;
     to->crashes += more->crashes;
+    to->forgettings += more->forgettings;
     to->suspicions += more->suspicions;
     to->suspended += more->suspended;
     to->decisions += more->decisions;

@@ -5,8 +5,9 @@
 #include "run.h"
 
 typedef struct sums {
-    uint64_t runs, events, actions, messages, heartbeats, lost, crashes, suspicions, suspended;
-    uint64_t decisions, sections, operations, ejected, resumed, installs, virtual_us;
+    uint64_t runs, events, actions, messages, heartbeats, lost, crashes, forgettings;
+    uint64_t suspicions, suspended, decisions, sections, operations, ejected, resumed, installs;
+    uint64_t virtual_us;
     uint64_t longest_wait, longest_stall, longest_settling, most_epochs;
 } sums;
 

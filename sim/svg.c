@@ -84,7 +84,7 @@ static void sent(picture *p, const note *n)
 {
     const wme_message *m = n->message;
     if (m->kind == WME_SYNC)
-        return;
+        return; /* at every tick */
     mark a = {.kind = ARROW,
               .lost = n->until == 0,
               .node = n->node,
@@ -145,6 +145,8 @@ static void tell(teller *to, const note *n)
         action(p, n);
     else if (n->kind == NOTE_CRASH)
         crashed(p, n);
+    else if (n->kind == NOTE_EMPTIED)
+        word(p, n, "forgets");
     else if (n->kind == NOTE_START) {
         bar(p, DOWN, &p->down[n->node], false, n);
         word(p, n, "start");

@@ -10,7 +10,8 @@ const char *wme_kind_name(wme_kind kind)
         [WME_ACK] = "ACK",         [WME_DOINVOKE] = "DOINVOKE", [WME_NEWEP] = "NEWEP",
         [WME_SYNC] = "SYNC",       [WME_STATE] = "STATE",       [WME_PREPARE] = "PREPARE",
         [WME_PROMISE] = "PROMISE", [WME_ACCEPT] = "ACCEPT",     [WME_ACCEPTED] = "ACCEPTED",
-        [WME_REFUSED] = "REFUSED", [WME_DECIDED] = "DECIDED",
+        [WME_REFUSED] = "REFUSED", [WME_DECIDED] = "DECIDED",   [WME_WHERE] = "WHERE",
+        [WME_HERE] = "HERE",
     };
     return names[kind];
 }
@@ -78,6 +79,10 @@ static void tell_message(FILE *out, const wme_message *m)
         break;
     case WME_SYNC:
         fprintf(out, " sn %llu executed %llu", (number)m->sn, (number)m->executed);
+        break;
+    case WME_WHERE:
+    case WME_HERE:
+        fprintf(out, " nonce %llu", (number)m->request);
         break;
     case WME_NEWEP:
         tell_record(out, &m->record);
@@ -198,6 +203,9 @@ static void tell_line(trace *t, const note *n)
         break;
     case NOTE_CRASH:
         fputs("CRASHES", out);
+        break;
+    case NOTE_EMPTIED:
+        fputs("FORGETS all that was on its disk", out);
         break;
     case NOTE_FAULT:
     case NOTE_HEALED:

@@ -23,7 +23,7 @@ void wish_help(void)
         "      --consensus WHO  paxos, among the nodes (paxos), or a register that is outside, as\n"
         "                       etcd is\n"
         "  -l, --locks N        locks (1 to %d, as the seed says)\n"
-        "      --faults LIST    all, none, or some of: crash,ambush,late,pause,drift,cut,\n"
+        "      --faults LIST    all, none, or some of: crash,ambush,forget,late,pause,drift,cut,\n"
         "                       split,lose,duplicate,slow (all)\n"
         "      --plan FILE      instead: the faults of this plan\n"
         "\n"

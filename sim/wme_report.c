@@ -50,9 +50,9 @@ void report_runs(const runs_result *r, const wishes *w, FILE *out)
             (double)s->virtual_us * 1e-6 / runs);
     fprintf(out,
             "  %llu sections, %llu operations, %llu ejected, %llu resumed, %llu snapshots and "
-            "restarts, %llu suspended\n",
+            "restarts, %llu suspended, %llu disks lost\n",
             (number)s->sections, (number)s->operations, (number)s->ejected, (number)s->resumed,
-            (number)s->installs, (number)s->suspended);
+            (number)s->installs, (number)s->suspended, (number)s->forgettings);
     fprintf(out,
             "  longest wait %.0f ms, longest stall %.0f ms, longest settling %.0f ms, highest "
             "epoch %llu\n",
@@ -84,6 +84,7 @@ void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
     json_integer(&j, "heartbeats", s->heartbeats);
     json_integer(&j, "lost", s->lost);
     json_integer(&j, "crashes", s->crashes);
+    json_integer(&j, "forgettings", s->forgettings);
     json_integer(&j, "suspicions", s->suspicions);
     json_integer(&j, "suspended", s->suspended);
     json_integer(&j, "decisions", s->decisions);

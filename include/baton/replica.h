@@ -23,6 +23,9 @@
  * One replica has one lock and one resource. The lock is held by at most one thread of all
  * processes together; within its section the holder issues operations, which all replicas apply in
  * the same order. Nothing that was acknowledged is ever lost, not even if all are killed at once.
+ * The very first time all processes must be there once before anybody enters. A process whose
+ * directory is lost begins with an empty one, and gets all from the others, while these are a
+ * majority; an older copy of a directory must never be used.
  *
  * A holder that the others suspect to be dead is ejected: another may enter, and what the ejected
  * one issues from then on is executed nowhere. The tokens of sections grow: hand one on to whatever

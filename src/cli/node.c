@@ -28,6 +28,9 @@ static void help(void)
         "for\n"
         "      --ack all|owner       who hears that an operation was accepted: all nodes, or the\n"
         "                            one whose operation it is (owner)\n"
+        "      --durability HOW      disk: what was acknowledged survives the loss of power at "
+        "all\n"
+        "                            nodes; memory: it survives as long as a majority runs (disk)\n"
         "      --consensus ENGINE    what decides how an epoch ends: paxos, among the nodes "
         "(paxos), "
         "or\n"
@@ -49,7 +52,21 @@ static void help(void)
         "Ends on SIGINT and SIGTERM; at once, on a second one.");
 }
 
-enum { ID = 256, PEERS, DATA, HTTP, ACK, CONSENSUS, AUTH, BYTES, DRAIN, CONFIG, CHECK, LEVEL };
+enum {
+    ID = 256,
+    PEERS,
+    DATA,
+    HTTP,
+    ACK,
+    DURABILITY,
+    CONSENSUS,
+    AUTH,
+    BYTES,
+    DRAIN,
+    CONFIG,
+    CHECK,
+    LEVEL
+};
 
 static const struct option options[] = {
     {"id", required_argument, NULL, ID},
@@ -58,6 +75,7 @@ static const struct option options[] = {
     {"client", required_argument, NULL, 'c'},
     {"http", required_argument, NULL, HTTP},
     {"ack", required_argument, NULL, ACK},
+    {"durability", required_argument, NULL, DURABILITY},
     {"consensus", required_argument, NULL, CONSENSUS},
     {"auth-file", required_argument, NULL, AUTH},
     {"max-bytes", required_argument, NULL, BYTES},
@@ -105,6 +123,11 @@ static int parse_option(int option, wish *w, char **argv)
         return w->daemon->driver.ack_all || strcmp(optarg, "owner") == 0
                    ? EXIT_DONE
                    : usage_error("node", "--ack is all or owner");
+    case DURABILITY:
+        w->daemon->driver.durability = strcmp(optarg, "memory") == 0 ? STORE_MEMORY : STORE_DISK;
+        return w->daemon->driver.durability == STORE_MEMORY || strcmp(optarg, "disk") == 0
+                   ? EXIT_DONE
+                   : usage_error("node", "--durability is disk or memory");
     case CONSENSUS:
         w->consensus = optarg;
         return EXIT_DONE;

@@ -27,8 +27,9 @@ static void help(void)
          "of those asked has executed and this one has not yet, over the locks that both list;\n"
          "CONSENSUS, what decides when a node is taken for dead: '!' if it is not to be reached.\n"
          "\n"
-         "Exit codes: 0 all is well, 1 a node is down or suspected, or etcd is not to be reached,\n"
-         "69 no node can be reached.");
+         "Exit codes: 0 all is well, 1 a node is down or suspected, or does not count yet, or etcd "
+         "is not\n"
+         "to be reached, 69 no node can be reached.");
 }
 
 /* ---- showing ---- */
@@ -45,7 +46,7 @@ static bool misses_etcd(const status_node *n)
 
 static void print_nodes(const status_node *nodes, uint32_t count)
 {
-    printf("%-24s %-8s %-5s %-12s %-12s %8s %6s %8s %11s %6s %s\n", "ADDRESS", "NODE", "STATE",
+    printf("%-24s %-8s %-7s %-12s %-12s %8s %6s %8s %11s %6s %s\n", "ADDRESS", "NODE", "STATE",
            "REACHES", "SUSPECTS", "LOCKS", "HELD", "WAITING", "OPERATIONS", "LAG", "CONSENSUS");
     for (uint32_t i = 0; i < count; i++) {
         const status_node *n = &nodes[i];
@@ -53,12 +54,15 @@ static void print_nodes(const status_node *nodes, uint32_t count)
             printf("%-24s %-8s down\n", n->address, "-");
             continue;
         }
-        printf("%-24s %-8s %-5s %-12s %-12s %8" PRIu64 " %6" PRIu64 " %8" PRIu64 " %11" PRIu64
+        printf("%-24s %-8s %-7s %-12s %-12s %8" PRIu64 " %6" PRIu64 " %8" PRIu64 " %11" PRIu64
                " %6" PRIu64 " %s%s\n",
-               n->address, or_dash(n->id), "up", or_dash(n->reached), or_dash(n->suspected),
-               n->locks, n->held, n->waiting, n->operations, n->lag, or_dash(n->consensus),
-               misses_etcd(n) ? "!" : "");
+               n->address, or_dash(n->id), n->state[0] != '\0' ? n->state : "up",
+               or_dash(n->reached), or_dash(n->suspected), n->locks, n->held, n->waiting,
+               n->operations, n->lag, or_dash(n->consensus), misses_etcd(n) ? "!" : "");
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].why[0] != '\0')
+            printf("%s: %s\n", or_dash(nodes[i].id), nodes[i].why);
 }
 
 static void print_locks(const status_node *nodes, uint32_t count)
@@ -113,6 +117,8 @@ static void json_node(json *j, const status_node *n)
         json_ids(j, "nodes", n->nodes);
         json_ids(j, "reached", n->reached);
         json_ids(j, "suspected", n->suspected);
+        json_string(j, "state", n->state);
+        json_string(j, "why", n->why);
         json_string(j, "consensus", n->consensus);
         if (strncmp(n->consensus, "etcd", 4) == 0) {
             json_bool(j, "etcd_reached", n->etcd_reached != 0);
@@ -190,7 +196,8 @@ static int run(const wish *w)
     bool trouble = false;
     for (uint32_t i = 0; i < count; i++) {
         up += status_ask(&nodes[i], w->password_file);
-        trouble |= nodes[i].suspected[0] != '\0' || misses_etcd(&nodes[i]);
+        trouble |=
+            nodes[i].suspected[0] != '\0' || nodes[i].why[0] != '\0' || misses_etcd(&nodes[i]);
     }
     status_compare(nodes, count);
     if (w->as_json)

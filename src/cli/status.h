@@ -21,6 +21,7 @@ typedef struct status_node {
     bool up;
     char id[64];
     char nodes[STATUS_TEXT], reached[STATUS_TEXT], suspected[STATUS_TEXT]; /* ids, with commas */
+    char state[16], why[STATUS_TEXT]; /* up, new, rejoins; and what it waits for */
     uint64_t locks, held, waiting, operations, ejected, epochs;
     uint64_t commits, bytes, most_bytes;
     uint64_t sent, received, dropped; /* messages */

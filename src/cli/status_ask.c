@@ -36,6 +36,8 @@ static void take_line(status_node *n, const char *key, const char *value)
         TEXT("nodes", nodes),
         TEXT("reached", reached),
         TEXT("suspected", suspected),
+        TEXT("state", state),
+        TEXT("why", why),
         TEXT("consensus", consensus),
         NUMBER("etcd_reached", etcd_reached),
         NUMBER("etcd_asked", etcd_asked),

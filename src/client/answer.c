@@ -181,6 +181,10 @@ static bool take_reply(baton_client *c, line *k, const reply_value *v, resp_word
     request *r = k->first;
     if (r == NULL)
         return false;
+    if (resp_reply_fails_with(v, "NOTREADY") && k->holds == 0) {
+        line_cut(c, k, EAGAIN); /* a node that does not count yet: another one may */
+        return false;
+    }
     if (v->kind != REPLY_ERROR && c->lease > 0 && !k->suspended &&
         r->sent_at + lease_counted(c) > k->sure_until)
         k->sure_until = r->sent_at + lease_counted(c); /* every command renews the lease */

@@ -7,16 +7,17 @@
 #include <string.h>
 
 /* Whether somebody can be let in; if not, why. */
-static bool is_open(server *of, char why[128])
+static bool is_open(server *of, char why[SERVE_WHY])
 {
     const serve_backend *behind = of->settings->backend;
     uint64_t left = hold_back_left(of);
     if (atomic_load_explicit(&of->ending, memory_order_relaxed))
-        snprintf(why, 128, "the server is ending");
+        snprintf(why, SERVE_WHY, "the server is ending");
     else if (atomic_load_explicit(&of->service.closed, memory_order_relaxed))
-        snprintf(why, 128, "the file of tokens cannot be written");
+        snprintf(why, SERVE_WHY, "the file of tokens cannot be written");
     else if (left > 0)
-        snprintf(why, 128, "held back for %" PRIu64 " s: leases of an earlier server may still run",
+        snprintf(why, SERVE_WHY,
+                 "held back for %" PRIu64 " s: leases of an earlier server may still run",
                  (left + 999) / 1000);
     else
         return behind->is_open == NULL || behind->is_open(of, why);
@@ -26,7 +27,7 @@ static bool is_open(server *of, char why[128])
 /* All but what the locks count. */
 static metrics gather(server *of)
 {
-    char why[128];
+    char why[SERVE_WHY];
     metrics m = {
         .connections = traffic_read(&of->connections),
         .accepted = traffic_read(&of->accepted),
@@ -57,7 +58,7 @@ void pages_info(service *s, resp_out *out)
 
 static int write_health(void *context, resp_out *text)
 {
-    char why[128];
+    char why[SERVE_WHY];
     if (is_open(context, why)) {
         resp_raw(text, "ok\n", 3);
         return HTTP_FINE;

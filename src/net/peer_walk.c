@@ -42,6 +42,8 @@ static const struct kind {
     [WME_NEWEP] = {"NEWEP", EXECUTED | OWNERS | RECORD},
     [WME_SYNC] = {"SYNC", SN | EXECUTED},
     [WME_STATE] = {"STATE", EXECUTED | RECORD | MISSED},
+    [WME_WHERE] = {"WHERE", REQUEST},
+    [WME_HERE] = {"HERE", REQUEST},
     [WME_PREPARE] = {"PREPARE", BALLOT},
     [WME_PROMISE] = {"PROMISE", BALLOT | ACCEPTED | RECORD | IF_ACCEPTED},
     [WME_ACCEPT] = {"ACCEPT", BALLOT | RECORD},
@@ -254,7 +256,7 @@ static void missed(walk *w, wme_message *m, peer_snapshot *in)
 void walk_message(walk *w, wme_message *m, peer_snapshot *in)
 {
     uint32_t has = kinds[m->kind].has;
-    NUMBER(w, &m->epoch, 1, WME_MOST_EPOCH, "the epoch");
+    NUMBER(w, &m->epoch, m->kind == WME_WHERE ? 0 : 1, WME_MOST_EPOCH, "the epoch");
     if (has & SN)
         NUMBER(w, &m->sn, 0, MOST_SLOT, "the slot");
     if (has & REQUEST)

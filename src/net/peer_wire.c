@@ -3,6 +3,8 @@
 #include "peer_walk.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WORDS_BEFORE_BLOBS = 3 }; /* kind, name, numbers */
@@ -12,6 +14,10 @@ static_assert((int)WALK_MOST_NUMBERS * (int)WALK_MOST_NUMBER_BYTES + (int)PEER_M
                   (int)PEER_MOST_REST,
               "all but operations and snapshot, with the signs of RESP");
 static_assert((int)PEER_MOST_OPS * (int)WME_MOST_OP <= (int)PEER_MOST_SNAPSHOT, "see limits_for");
+
+static_assert(3 + (int)PEER_MOST_LISTED <= (int)RESP_MOST_WORDS, "one command");
+static_assert((int)PEER_MOST_LISTED * ((int)PEER_MOST_NAME + 16) + 64 <= (int)PEER_MOST_SMALL,
+              "a list is no large message");
 
 /* ---- reading ---- */
 
@@ -83,6 +89,72 @@ static const char *read_message(const resp_command *command, uint8_t nodes, peer
     return w.complaint;
 }
 
+/* ---- who is there, and which locks ---- */
+
+/* Exactly so many numbers, a space between. */
+static bool read_numbers(resp_word word, uint64_t *number, int count)
+{
+    const char *at = word.at;
+    const char *end = word.at + word.bytes;
+    for (int i = 0; i < count; i++) {
+        const char *first = at;
+        for (number[i] = 0; at < end && *at >= '0' && *at <= '9'; at++)
+            if (__builtin_mul_overflow(number[i], (uint64_t)10, &number[i]) ||
+                __builtin_add_overflow(number[i], (uint64_t)(*at - '0'), &number[i]))
+                return false;
+        if (at == first || (*first == '0' && at > first + 1))
+            return false;
+        if (i + 1 < count && (at == end || *at++ != ' '))
+            return false;
+    }
+    return at == end;
+}
+
+static const char *read_muster(const resp_command *command, peer_said *said)
+{
+    uint64_t number[5];
+    said->verb = PEER_MUSTER;
+    if (command->words != 2 || !read_numbers(command->word[1], number, 5) || number[0] > 1 ||
+        number[2] == 0 || number[3] > MUSTER_SETTLED || number[4] > 1)
+        return "ERR a muster that makes no sense";
+    said->muster = (muster_message){.asks = number[0] == 1,
+                                    .nonce = number[1],
+                                    .boot = number[2],
+                                    .state = (muster_state)number[3],
+                                    .other = number[4] == 1};
+    return NULL;
+}
+
+static const char *read_list(const resp_command *command, uint32_t before, peer_said *said)
+{
+    peer_list *l = &said->list;
+    uint64_t end = 0;
+    said->verb = before == 2 ? PEER_LIST : PEER_LISTED;
+    l->names = command->words - before;
+    if (command->words < before || l->names > (before == 2 ? 1 : PEER_MOST_LISTED) ||
+        !read_numbers(command->word[1], &l->nonce, 1) ||
+        (before == 3 && (!read_numbers(command->word[2], &end, 1) || end > 1)))
+        return "ERR a list that makes no sense";
+    l->end = end == 1;
+    for (uint32_t i = 0; i < l->names; i++) {
+        l->name[i] = command->word[before + i];
+        if (l->name[i].bytes < 1 || l->name[i].bytes > PEER_MOST_NAME)
+            return "ERR the name of a lock is empty or too long";
+    }
+    return NULL;
+}
+
+static const char *read_command(const resp_command *command, uint8_t nodes, peer_said *said)
+{
+    if (resp_is(command->word[0], "MUSTER"))
+        return read_muster(command, said);
+    if (resp_is(command->word[0], "LIST"))
+        return read_list(command, 2, said);
+    if (resp_is(command->word[0], "LISTED"))
+        return read_list(command, 3, said);
+    return read_message(command, nodes, said);
+}
+
 resp_parsed peer_read(const char *bytes, size_t count, uint8_t nodes, peer_said *said)
 {
     assert(nodes >= 1 && nodes <= WME_MOST_NODES);
@@ -104,7 +176,7 @@ resp_parsed peer_read(const char *bytes, size_t count, uint8_t nodes, peer_said 
         return bad("ERR a message of no words");
     if (resp_is(command.word[0], "HEARTBEAT"))
         return command.words == 1 ? p : bad("ERR more words than a heartbeat has");
-    const char *complaint = read_message(&command, nodes, said);
+    const char *complaint = read_command(&command, nodes, said);
     if (complaint == NULL)
         return p;
     peer_said_drop(said);
@@ -153,4 +225,52 @@ void peer_say_heartbeat(resp_out *out)
     static const char whole[] = "*1\r\n$9\r\nHEARTBEAT\r\n";
     if (out->most == 0 || out->bytes + sizeof whole - 1 <= out->most) /* never a part of it */
         resp_raw(out, whole, sizeof whole - 1);
+}
+
+/* All of it, or nothing. */
+static void finish(resp_out *out, size_t before, bool was_full)
+{
+    if (!out->overflow || was_full)
+        return;
+    out->bytes = before;
+    out->overflow = was_full;
+}
+
+void peer_say_muster(resp_out *out, const muster_message *m)
+{
+    char numbers[64];
+    size_t before = out->bytes;
+    bool was_full = out->overflow;
+    snprintf(numbers, sizeof numbers, "%d %" PRIu64 " %" PRIu64 " %d %d", m->asks, m->nonce,
+             m->boot, m->state, m->other);
+    resp_array(out, 2);
+    resp_text(out, "MUSTER");
+    resp_text(out, numbers);
+    finish(out, before, was_full);
+}
+
+static void say_list(resp_out *out, const peer_list *l, bool answers)
+{
+    char nonce[24];
+    size_t before = out->bytes;
+    bool was_full = out->overflow;
+    snprintf(nonce, sizeof nonce, "%" PRIu64, l->nonce);
+    resp_array(out, (answers ? 3 : 2) + l->names);
+    resp_text(out, answers ? "LISTED" : "LIST");
+    resp_text(out, nonce);
+    if (answers)
+        resp_text(out, l->end ? "1" : "0");
+    for (uint32_t i = 0; i < l->names; i++)
+        resp_bulk(out, l->name[i].at, l->name[i].bytes);
+    finish(out, before, was_full);
+}
+
+void peer_say_list(resp_out *out, const peer_list *l)
+{
+    say_list(out, l, false);
+}
+
+void peer_say_listed(resp_out *out, const peer_list *l)
+{
+    say_list(out, l, true);
 }

@@ -19,6 +19,7 @@ enum { SHARDS = 16 };
 /* The registers of one server (registry_new), or of a cluster (src/node). */
 typedef struct registry {
     const struct registry_ways *ways;
+    const char *why_not; /* of the last REGISTRY_NOT_READY */
 } registry;
 
 /* What a session is to hear, on its way there. */
@@ -70,11 +71,12 @@ void registry_hold_back(registry *r, session_roles *before);
 void registry_open(registry *r, session_roles *before, uint64_t now);
 
 typedef enum registry_verdict {
-    REGISTRY_DONE,    /* the session has heard the answer, or will */
-    REGISTRY_CROWD,   /* too many wait for it already */
-    REGISTRY_TWICE,   /* it waits for it already, or holds it */
-    REGISTRY_NO_ROOM, /* no memory */
-    REGISTRY_ENDS     /* the server is about to end, and lets nobody in any more */
+    REGISTRY_DONE,      /* the session has heard the answer, or will */
+    REGISTRY_CROWD,     /* too many wait for it already */
+    REGISTRY_TWICE,     /* it waits for it already, or holds it */
+    REGISTRY_NO_ROOM,   /* no memory */
+    REGISTRY_NOT_READY, /* nobody can be let in; registry.why_not says why */
+    REGISTRY_ENDS       /* the server is about to end, and lets nobody in any more */
 } registry_verdict;
 
 /*

@@ -6,7 +6,7 @@
 
 struct server;
 
-enum { MOST_ADDRESSES = 8, MOST_LOOPS = 64 };
+enum { MOST_ADDRESSES = 8, MOST_LOOPS = 64, SERVE_WHY = 256 }; /* the last: bytes of a sentence */
 
 typedef enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } log_level;
 
@@ -27,7 +27,7 @@ typedef struct serve_backend {
      */
     bool (*drained)(struct server *of);
     /* The rest may be NULL, and is called by the thread of the pages. */
-    bool (*is_open)(struct server *of, char why[128]);       /* if nobody can be let in, why */
+    bool (*is_open)(struct server *of, char why[SERVE_WHY]); /* if nobody can be let in, why */
     void (*more_metrics)(struct server *of, resp_out *text); /* besides the usual */
 } serve_backend;
 

@@ -150,6 +150,9 @@ static void tell(const order *o, resp_word name, wdme_message m)
     case REGISTRY_NO_ROOM:
         resp_error(&me->out, "OOM the server is out of memory");
         break;
+    case REGISTRY_NOT_READY:
+        resp_error(&me->out, "NOTREADY %s", me->of->locks->why_not);
+        break;
     case REGISTRY_ENDS: /* to be cut off is what clients know how to deal with */
         me->ends = me->roles.seats == NULL;
         if (!me->ends)

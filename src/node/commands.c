@@ -37,7 +37,9 @@ static void read_key(const order *o)
     resp_word key = o->command->word[2];
     if (!order_name(o, &name))
         return;
-    if (!node_read(daemon_node(o->me->of), bytes_of(name), bytes_of(key), &o->me->out))
+    if (!node_takes_part(daemon_node(o->me->of)))
+        resp_error(&o->me->out, "NOTREADY this node is new, and has nothing to be read yet");
+    else if (!node_read(daemon_node(o->me->of), bytes_of(name), bytes_of(key), &o->me->out))
         resp_error(&o->me->out, "ERR this node cannot read that");
 }
 

@@ -24,7 +24,7 @@ const peers *daemon_peers(service *s);
 node_driver *daemon_of(const struct server *of);
 
 /* ---- pages.c: over HTTP, by another thread ---- */
-bool daemon_is_open(struct server *of, char why[128]);
+bool daemon_is_open(struct server *of, char why[SERVE_WHY]);
 void daemon_metrics(struct server *of, resp_out *text);
 
 #endif

@@ -31,7 +31,7 @@ static bool open_store(node_driver *d, char complaint[256])
         .directory = d->data,
         .cluster = cluster,
         .node = d->peers.node[d->peers.me].id,
-        .durability = STORE_DISK,
+        .durability = d->durability,
         .most_bytes = d->most_bytes,
         .own = d->own,
     };
@@ -53,9 +53,16 @@ static bool start_node(node_driver *d, uv_loop_t *loop, char complaint[256])
         return false;
     }
     memcpy(&seed, chance, sizeof seed);
-    if (!node_start(&d->node, d->peers.me, d->peers.nodes, d->ack_all, d->store, first_run, seed,
-                    uv_now(loop))) {
-        snprintf(complaint, 256, "out of memory");
+    node_beginning beginning = {.all = &d->peers,
+                                .store = d->store,
+                                .first_run = first_run,
+                                .forgets = d->durability == STORE_MEMORY,
+                                .ack_all = d->ack_all,
+                                .chance = seed,
+                                .now = uv_now(loop)};
+    if (!node_start(&d->node, &beginning)) {
+        const char *why = store_why(d->store);
+        snprintf(complaint, 256, "%.255s", why[0] != '\0' ? why : "out of memory");
         return false;
     }
     d->node.only = d->only;

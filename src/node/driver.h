@@ -14,6 +14,7 @@ typedef struct node_driver {
     const char *data; /* directory */
     size_t most_bytes;
     bool ack_all;
+    store_durability durability;
     proof_secret secret;
     const store_own *own; /* NULL: keys and values */
     const char *only;     /* the one lock that there is; NULL: as many as are used */

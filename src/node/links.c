@@ -205,6 +205,14 @@ bool links_idle(const links *l)
 
 /* ---- bytes in ---- */
 
+/* Of a node that has started anew, nothing is heard any more that it has said before. */
+static void hang_up_on_the_former(const wire *l)
+{
+    for (wire *g = l->of->guests; g != NULL; g = g->next)
+        if (g != l && g->auth.state == PEER_AUTH_DONE && g->auth.other == l->auth.other)
+            hang_up(g, "it has come anew");
+}
+
 static size_t greet(wire *l, const char *bytes, size_t count)
 {
     peer_auth_state before = l->auth.state;
@@ -222,6 +230,8 @@ static size_t greet(wire *l, const char *bytes, size_t count)
         if (l->dials) {
             l->tried--; /* that address is good, next time too */
             node_reached(l->of->node, l->peer, true);
+        } else {
+            hang_up_on_the_former(l);
         }
     }
     return used;

@@ -6,28 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool node_start(cluster_node *n, uint8_t me, uint8_t nodes, bool ack_all, store *s, bool first_run,
-                uint64_t chance, uint64_t now)
+bool node_start(cluster_node *n, const node_beginning *b)
 {
     memset(n, 0, sizeof *n);
     n->registry.ways = &node_ways;
-    n->wme = (wme_node){.me = me, .nodes = nodes, .ack_all = ack_all};
-    n->store = s;
-    n->first_run = first_run;
+    n->all = b->all;
+    n->wme = (wme_node){.me = b->all->me, .nodes = b->all->nodes, .ack_all = b->ack_all};
+    n->store = b->store;
+    n->first_run = b->first_run;
     n->most_waiters = 10000;
-    n->chance = chance;
-    n->run = chance | 1;
-    n->now = now;
+    n->chance = b->chance;
+    n->run = b->chance | 1;
+    n->now = b->now;
     n->counts.turns = 1;
     n->buckets = 256;
     n->bucket = calloc(n->buckets, sizeof(site *));
-    for (uint8_t i = 0; i < nodes; i++)
+    for (uint8_t i = 0; i < n->wme.nodes; i++)
         n->to_peer[i].most = n->early[i].most = NODE_MOST_PEER_OUTPUT;
     detector_settings settings = {NODE_BEAT, NODE_FIRST_TIMEOUT, NODE_MOST_TIMEOUT};
-    detector_start(&n->detector, me, nodes, settings, now);
+    detector_start(&n->detector, n->wme.me, n->wme.nodes, settings, n->now);
     pthread_mutex_init(&n->shows, NULL);
+    bool joins = join_start(n, b->forgets);
     node_show(n);
-    return n->bucket != NULL;
+    return n->bucket != NULL && joins;
 }
 
 void node_end(cluster_node *n)
@@ -50,7 +51,7 @@ void node_end(cluster_node *n)
 
 /* ---- for every lock ---- */
 
-static void for_all(cluster_node *n, void (*what)(cluster_node *n, site *p))
+void sites_each(cluster_node *n, void (*what)(cluster_node *n, site *p))
 {
     for (size_t b = 0; b < n->buckets; b++)
         for (site *p = n->bucket[b]; p != NULL; p = p->next)
@@ -70,10 +71,10 @@ static void tick(cluster_node *n, site *p)
     seats_time(n, p);
 }
 
-static void suspicion_changed(cluster_node *n)
+void sites_suspicion(cluster_node *n)
 {
     n->wme.suspected = n->detector.suspected;
-    for_all(n, hear_suspicion);
+    sites_each(n, hear_suspicion);
 }
 
 /* ---- messages ---- */
@@ -94,9 +95,11 @@ static bool check_snapshot(cluster_node *n, wme_message *m, const peer_snapshot 
 void node_receive(cluster_node *n, uint8_t from, const peer_said *said, uint64_t now)
 {
     n->now = now;
-    if (detector_heard(&n->detector, from, now))
-        suspicion_changed(n);
-    if (said->verb != PEER_MESSAGE)
+    /* Whoever is new may well be suspected: it does not use what it is said to own. */
+    bool counts = said->verb != PEER_MUSTER || said->muster.state != MUSTER_NEW;
+    if ((counts || !node_takes_part(n)) && detector_heard(&n->detector, from, now))
+        sites_suspicion(n);
+    if (join_receive(n, from, said) || said->verb != PEER_MESSAGE)
         return;
     n->counts.received++;
     if (said->words.bytes > STORE_MOST_NAME) {
@@ -123,8 +126,11 @@ void node_reached(cluster_node *n, uint8_t peer, bool reached)
     resp_free(&n->to_peer[peer]);
     resp_free(&n->early[peer]);
     n->to_peer[peer] = n->early[peer] = (resp_out){.most = NODE_MOST_PEER_OUTPUT};
-    if (reached)
-        for_all(n, tick); /* to find out who has missed something */
+    if (!reached)
+        return;
+    join_tick(n);
+    if (node_takes_part(n))
+        sites_each(n, tick); /* to find out who has missed something */
 }
 
 /* ---- consensus outside ---- */
@@ -191,15 +197,20 @@ static void sweep(cluster_node *n)
 void node_tick(cluster_node *n, uint64_t now)
 {
     n->now = now;
+    join_tick(n);
     detector_news news = detector_time(&n->detector, now);
     if (news.changed)
-        suspicion_changed(n);
+        sites_suspicion(n);
+    if (!node_takes_part(n)) {
+        sites_each(n, seats_time);
+        return;
+    }
     for (uint8_t i = 0; i < n->wme.nodes && news.beat; i++)
         if (n->reached[i])
             peer_say_heartbeat(&n->to_peer[i]);
     n->counts.longest_queue = 0;
     ghosts_time(n);
-    for_all(n, tick_if_busy);
+    sites_each(n, tick_if_busy);
     sweep(n);
 }
 

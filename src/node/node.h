@@ -22,6 +22,14 @@
 
 typedef struct site site;
 
+enum { NODE_WHY = 256 }; /* bytes of a sentence */
+
+/* The last name that a peer has listed. */
+typedef struct join_cursor {
+    size_t bytes;
+    char name[STORE_MOST_NAME];
+} join_cursor;
+
 /* In milliseconds; the clock is uv_now's. */
 enum {
     NODE_TICK = 50,
@@ -55,11 +63,19 @@ typedef struct node_figures {
     bool majority;        /* this node and those it reaches and does not suspect are one */
     bool outside;         /* so is consensus, */
     bool outside_reached; /* and was there when it was last asked */
+    char why[NODE_WHY];   /* it does not count yet, or not in all; "" if it does */
 } node_figures;
 
 typedef struct cluster_node {
     registry registry; /* first: found from it */
     wme_node wme;
+    const peers *all;
+    muster muster;
+    join_cursor cursor[WME_MOST_NODES];
+    size_t away;         /* locks that rejoin */
+    uint64_t says_after; /* when to log again what it waits for, */
+    uint32_t says_about; /* if it is the same */
+    char why[NODE_WHY];
     detector detector;
     store *store;
     bool drains;    /* is about to end: nobody is let in any more */
@@ -92,9 +108,19 @@ typedef struct cluster_node {
     node_figures shown;
 } cluster_node;
 
-/* `s` is open, and marked as booted by who calls this; `first_run` as it was before. */
-bool node_start(cluster_node *n, uint8_t me, uint8_t nodes, bool ack_all, store *s, bool first_run,
-                uint64_t chance, uint64_t now);
+/* How a node begins; what it points to stays for as long as the node. */
+typedef struct node_beginning {
+    const peers *all;
+    store *store;   /* open, and marked as booted, */
+    bool first_run; /* which it was not before */
+    bool forgets;   /* the store does not outlive the process */
+    bool ack_all;
+    uint64_t chance; /* a seed, never the same twice */
+    uint64_t now;
+} node_beginning;
+
+/* False if there is no memory, or the store fails. */
+bool node_start(cluster_node *n, const node_beginning *b);
 void node_end(cluster_node *n);
 
 /* ---- events ---- */
@@ -126,6 +152,11 @@ const char *node_issue_op(cluster_node *n, session_roles *me, byte_string name, 
 bool node_is_full(const cluster_node *n);
 /* Value, epoch, sn and number of operations, as this node has them. */
 bool node_read(cluster_node *n, byte_string name, byte_string key, resp_out *out);
+
+/* ---- the beginning: joining.c ---- */
+
+/* It is known whether this node is new. Until then it takes part in nothing. */
+bool node_takes_part(const cluster_node *n);
 
 /* ---- the end: drain.c ---- */
 

@@ -5,13 +5,17 @@
 
 #include <stdio.h>
 
-bool daemon_is_open(server *of, char why[128])
+bool daemon_is_open(server *of, char why[SERVE_WHY])
 {
     node_figures f = node_look(&daemon_of(of)->node);
+    if (f.why[0] != '\0') {
+        snprintf(why, SERVE_WHY, "%s", f.why);
+        return false;
+    }
     if (f.majority)
         return true;
-    snprintf(why, 128, "no majority: this node reaches %u of %u others, and suspects %u", f.reached,
-             f.nodes - 1, f.suspected);
+    snprintf(why, SERVE_WHY, "no majority: this node reaches %u of %u others, and suspects %u",
+             f.reached, f.nodes - 1, f.suspected);
     return false;
 }
 
@@ -61,6 +65,8 @@ void daemon_metrics(server *of, resp_out *text)
                   "Other nodes that a connection to stands.");
     metrics_gauge(text, "baton_node_peers_suspected", f.suspected,
                   "Other nodes that are taken for dead.");
+    metrics_gauge(text, "baton_node_settled", f.why[0] == '\0',
+                  "0 while it does not count yet, or rejoins, or too many have forgotten.");
     metrics_gauge(text, "baton_node_majority", f.majority,
                   "1 if this node and those it reaches are a majority.");
 }

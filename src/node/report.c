@@ -25,6 +25,7 @@ void node_show(cluster_node *n)
         trusted += n->reached[i] && (w->suspected >> i & 1) == 0;
     }
     f.majority = trusted >= wme_majority(w);
+    join_why(n, f.why);
     f.outside = w->outside;
     f.outside_reached = n->outside_reached;
     pthread_mutex_lock(&n->shows);
@@ -85,7 +86,7 @@ uint64_t report_locks(registry *r)
 
 __attribute__((format(printf, 2, 3))) static void print(resp_out *text, const char *format, ...)
 {
-    char line[256];
+    char line[320];
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(line, sizeof line, format, arguments);
@@ -111,7 +112,7 @@ static const char *name_state(const wme_stub *s)
 {
     static const char *const names[] = {"idle", "requesting", "token", "inside", "issuing"};
     if (s->blocked)
-        return "epoch-change";
+        return s->away != 0 ? "rejoins" : "epoch-change";
     return s->suspended ? "suspended" : names[s->state];
 }
 
@@ -155,6 +156,12 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
     print_ids(text, "nodes", all, (1U << all->nodes) - 1);
     print_ids(text, "reached", all, reached);
     print_ids(text, "suspected", all, n->wme.suspected);
+    static const char *const states[] = {
+        [MUSTER_NEW] = "new", [MUSTER_FORGETFUL] = "rejoins", [MUSTER_SETTLED] = "up"};
+    char why[NODE_WHY];
+    print(text, "state:%s\r\n", states[n->muster.durable.state]);
+    if (join_why(n, why) != NULL)
+        print(text, "why:%s\r\n", why);
     print(text, "consensus:%s\r\n", all->engine);
     if (n->wme.outside)
         print(text,

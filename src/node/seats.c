@@ -315,6 +315,9 @@ static registry_verdict node_tell(registry *r, session_roles *me, const char *na
     n->now = now;
     if (n->drains && m.kind != WDME_EXIT)
         return REGISTRY_ENDS;
+    r->why_not = join_refuses(n);
+    if (r->why_not != NULL && m.kind != WDME_EXIT)
+        return REGISTRY_NOT_READY;
     n->speaker = me;
     registry_verdict verdict = REGISTRY_DONE;
     if (m.kind == WDME_EXIT) {

@@ -68,6 +68,13 @@ static bool begin(cluster_node *n, site *p)
         n->resting--;
         return true;
     }
+    if (found == STORE_UNKNOWN && n->muster.durable.state != MUSTER_SETTLED) {
+        p->away = true; /* while it is new: until it is known that it is */
+        n->away++;
+        replica_rejoin(&p->replica, &n->wme, n->chance >> 1 | 1, n->chance, &n->out);
+        site_carry_out(n, p);
+        return true;
+    }
     if (found == STORE_UNKNOWN && n->first_run) {
         replica_start(&p->replica, &n->wme, first_owner, n->chance);
         return true;
@@ -78,6 +85,24 @@ static bool begin(cluster_node *n, site *p)
     replica_durable_end(&durable);
     site_carry_out(n, p);
     return true;
+}
+
+/* Who waits already waits again. */
+void site_is_new(cluster_node *n, site *p)
+{
+    replica_end(&p->replica);
+    n->away -= p->away;
+    p->away = false;
+    if (!begin(n, p))
+        return; /* the store has failed, and with it the turn */
+    replica_suspicion(&p->replica, &n->wme, &n->out);
+    site_carry_out(n, p);
+    for (seat *s = p->seats, *next; s != NULL; s = next) {
+        next = s->next;
+        s->user = (wme_user){0};
+        replica_try(&p->replica, &n->wme, &s->user, &n->out);
+        site_carry_out(n, p);
+    }
 }
 
 site *site_get(cluster_node *n, const char *name, size_t bytes)
@@ -171,12 +196,13 @@ bool site_knows(cluster_node *n, resp_word name, const wme_message *sync)
 }
 
 /* Names, one after the other, each with its length before it. */
-static void add_name(void *context, byte_string name)
+static bool add_name(void *context, byte_string name)
 {
     resp_out *names = context;
     resp_raw(names, &(char){(char)(name.bytes & 0xff)}, 1);
     resp_raw(names, &(char){(char)(name.bytes >> 8)}, 1);
     resp_raw(names, name.at, name.bytes);
+    return true;
 }
 
 static bool rests_with_token(cluster_node *n, byte_string name)
@@ -192,7 +218,7 @@ static bool rests_with_token(cluster_node *n, byte_string name)
 void sites_wake(cluster_node *n)
 {
     resp_out names = {0};
-    if (n->resting == 0 || !store_each(n->store, add_name, &names))
+    if (n->resting == 0 || !store_each(n->store, (byte_string){0}, add_name, &names))
         return;
     const uint8_t *at = (const uint8_t *)names.at;
     const uint8_t *end = at + names.bytes;
@@ -214,6 +240,10 @@ void sites_wake(cluster_node *n)
 static bool change(cluster_node *n, site *p)
 {
     bool persists = false;
+    if (p->away && p->replica.stub.away == 0) {
+        p->away = false;
+        n->away--;
+    }
     bool durable_before = p->last_write != n->counts.turns;
     n->counts.epochs += p->epoch != 0 && p->epoch != p->replica.stub.now.epoch;
     p->epoch = p->replica.stub.now.epoch;

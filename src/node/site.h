@@ -39,6 +39,7 @@ struct site {
     uint64_t last_token;                  /* largest that is known here */
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     bool handed_over;                     /* see drain.c */
+    bool away;                            /* it rejoins, and is counted as such */
     bool asks;                            /* for a decision from outside; see outside.c */
     uint64_t ask_after;                   /* not before that */
     site *next_asking;
@@ -52,6 +53,8 @@ struct site {
 site *site_get(cluster_node *n, const char *name, size_t bytes);
 site *site_find(const cluster_node *n, const char *name, size_t bytes);
 void site_free(cluster_node *n, site *p);
+/* The node was not sure whether it is new when the lock began, and is now. */
+void site_is_new(cluster_node *n, site *p);
 /* Puts it, which has no seats, out of memory if nobody has used it for a while. */
 bool site_rests(cluster_node *n, site *p);
 /* Whether that lock is at rest, and what a SYNC says of it is no news: then it may stay so. */
@@ -63,11 +66,25 @@ void sites_wake(cluster_node *n);
 void site_carry_out(cluster_node *n, site *p);
 
 /* ---- node.c ---- */
+void sites_each(cluster_node *n, void (*what)(cluster_node *n, site *p));
+/* The detector has changed its mind about somebody. */
+void sites_suspicion(cluster_node *n);
 /* Wants to know how its epoch ends; whoever asks outside takes it from the list of those. */
 void site_ask(cluster_node *n, site *p);
 site *site_next_asking(cluster_node *n);
 /* What was decided outside about a lock. */
 wme_refusal site_decided(cluster_node *n, site *p, const wme_record *decision);
+
+/* ---- joining.c ---- */
+/* `forgets`: as node_beginning has it. False if the store fails. */
+bool join_start(cluster_node *n, bool forgets);
+/* True if that was all there is to do about it. */
+bool join_receive(cluster_node *n, uint8_t from, const peer_said *said);
+void join_tick(cluster_node *n);
+/* What it waits for, in a sentence in `text`; NULL if nothing. */
+const char *join_why(const cluster_node *n, char text[NODE_WHY]);
+/* NULL, or why nobody can be let in. */
+const char *join_refuses(cluster_node *n);
 
 /* ---- seats.c ---- */
 seat *seat_find(const session_roles *who, const site *of); /* NULL: it has none */

@@ -70,6 +70,14 @@ void replica_restart(replica *r, wme_node *node, const replica_durable *durable,
     connect(r, node, at, out);
 }
 
+/* Consensus has no epoch to be about until the stub has one. */
+void replica_rejoin(replica *r, wme_node *node, uint64_t nonce, uint64_t chance, wme_out *out)
+{
+    memset(r, 0, sizeof *r);
+    wme_rejoin(&r->stub, node, nonce, out);
+    paxos_start(&r->consensus, 0, 0, chance);
+}
+
 /* Consensus without a proposal has nothing but its durable part: see paxos_restart. */
 bool replica_may_rest(const replica *r, const wme_node *node)
 {
@@ -183,13 +191,29 @@ static void receive_consensus(replica *r, wme_node *node, uint8_t from, const wm
         wme_other_epoch(&r->stub, node, from, m->epoch, out);
 }
 
+/* With the other's promise, and its acceptance. */
+static void stand_in(replica *r, const wme_node *node, uint8_t other, wme_out *out)
+{
+    wme_message vote = {.epoch = r->stub.now.epoch, .ballot = r->consensus.ballot};
+    vote.kind = WME_PROMISE;
+    paxos_receive(&r->consensus, node, other, &vote, out);
+    vote.kind = WME_ACCEPTED;
+    paxos_receive(&r->consensus, node, other, &vote, out);
+}
+
 void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message *m, wme_out *out)
 {
     uint32_t at = out->count;
-    if (m->kind > WME_STATE)
+    if (m->kind > WME_HERE)
         receive_consensus(r, node, from, m, out);
     else
         wme_receive(&r->stub, node, from, m, out);
+    connect(r, node, at, out);
+    if (r->stub.away != 0 || node->outside || wme_check(node, from, m) != WME_FINE ||
+        !wme_stands_in(&r->stub, node, m))
+        return;
+    at = out->count;
+    stand_in(r, node, from, out);
     connect(r, node, at, out);
 }
 

@@ -30,6 +30,7 @@ typedef struct replica_durable {
 void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64_t chance);
 void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
                      uint64_t chance, wme_out *out);
+void replica_rejoin(replica *r, wme_node *node, uint64_t nonce, uint64_t chance, wme_out *out);
 bool replica_may_rest(const replica *r, const wme_node *node);
 void replica_wake(replica *r, const wme_node *node, const replica_durable *saved, uint64_t executed,
                   uint64_t chance);

@@ -8,12 +8,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const states[] = {"creating", "ready", "booted"};
 static const char *const durabilities[] = {"disk", "memory"};
+static const char *const musters[] = {
+    [MUSTER_NEW] = "new", [MUSTER_FORGETFUL] = "forgetful", [MUSTER_SETTLED] = "settled"};
+
+enum { MOST_TEXT = 1024 }; /* of the file */
 
 /* ---- writing ---- */
 
@@ -30,9 +36,17 @@ static int write_all(int file, const char *text)
 
 int directory_write(const store *s, directory_state state)
 {
-    char text[512];
-    snprintf(text, sizeof text, "baton data %d\ncluster %s\nnode %s\ndurability %s\nstate %s\n",
-             STORE_FORMAT, s->cluster, s->node, durabilities[s->durability], states[state]);
+    char text[MOST_TEXT];
+    int length =
+        snprintf(text, sizeof text,
+                 "baton data %d\ncluster %s\nnode %s\ndurability %s\nstate %s\nboot %" PRIu64
+                 "\nmuster %s\nheard",
+                 STORE_FORMAT, s->cluster, s->node, durabilities[s->durability], states[state],
+                 s->muster.boot, musters[s->muster.state]);
+    for (int i = 0; i < WME_MOST_NODES; i++)
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length, " %" PRIu64, s->muster.heard[i]);
+    snprintf(text + length, sizeof text - (size_t)length, "\n");
     int file = openat(s->directory, "node.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return errno;
@@ -61,9 +75,29 @@ int directory_empty(const store *s)
 typedef struct node_file {
     int version;
     char cluster[STORE_MOST_ID + 1], node[STORE_MOST_ID + 1], durability[8], state[16];
+    muster_durable muster;
 } node_file;
 
 _Static_assert(STORE_MOST_ID == 64, "as in the format below");
+
+static bool read_muster(const char *text, muster_durable *m)
+{
+    char state[16];
+    int end = 0;
+    *m = (muster_durable){0};
+    if (sscanf(text, "\nboot %" SCNu64 "\nmuster %15s\nheard%n", &m->boot, state, &end) != 2 ||
+        m->boot == 0 || end == 0)
+        return false;
+    for (int i = 0; i < WME_MOST_NODES; i++) {
+        int more = 0;
+        if (sscanf(text + end, " %" SCNu64 "%n", &m->heard[i], &more) != 1)
+            return false;
+        end += more;
+    }
+    while (m->state <= MUSTER_SETTLED && strcmp(state, musters[m->state]) != 0)
+        m->state++;
+    return m->state <= MUSTER_SETTLED && strcmp(text + end, "\n") == 0;
+}
 
 static bool read_node_file(const char *text, node_file *f)
 {
@@ -71,7 +105,14 @@ static bool read_node_file(const char *text, node_file *f)
     int fields =
         sscanf(text, "baton data %d\ncluster %64s\nnode %64s\ndurability %7s\nstate %15s%n",
                &f->version, f->cluster, f->node, f->durability, f->state, &end);
-    return fields == 5 && strcmp(text + end, "\n") == 0;
+    if (fields != 5)
+        return false;
+    if (strcmp(text + end, "\n") != 0)
+        return read_muster(text + end, &f->muster);
+    /* from before boot ids: whoever has run is taken for settled */
+    bool ran = strcmp(f->state, states[DIRECTORY_BOOTED]) == 0;
+    f->muster = (muster_durable){.state = ran ? MUSTER_SETTLED : MUSTER_NEW};
+    return true;
 }
 
 /* Compares with what this node wants to be. */
@@ -95,7 +136,7 @@ static bool is_ours(const store *s, const node_file *f, char complaint[STORE_COM
     return false;
 }
 
-static bool understand(const store *s, const char *text, directory_state *state,
+static bool understand(store *s, const char *text, directory_state *state,
                        char complaint[STORE_COMPLAINT])
 {
     node_file f;
@@ -110,18 +151,21 @@ static bool understand(const store *s, const char *text, directory_state *state,
         if (!is_ours(s, &f, complaint))
             return false;
         for (*state = DIRECTORY_CREATING; *state <= DIRECTORY_BOOTED; ++*state)
-            if (strcmp(f.state, states[*state]) == 0)
+            if (strcmp(f.state, states[*state]) == 0) {
+                s->muster = f.muster;
                 return true;
+            }
     }
     snprintf(complaint, STORE_COMPLAINT,
-             "%s/node is damaged, or not a file of baton; bring back a copy of the directory",
+             "%s/node is damaged, or not a file of baton; if the directory is a node's, empty it, "
+             "and the node rejoins",
              s->path);
     return false;
 }
 
-static bool read_state(const store *s, directory_state *state, char complaint[STORE_COMPLAINT])
+static bool read_state(store *s, directory_state *state, char complaint[STORE_COMPLAINT])
 {
-    char text[512];
+    char text[MOST_TEXT];
     int file = openat(s->directory, "node", O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) {
         *state = DIRECTORY_CREATING;
@@ -184,5 +228,12 @@ bool directory_claim(store *s, directory_state *state, char complaint[STORE_COMP
         snprintf(complaint, STORE_COMPLAINT, "cannot write in %s: %s", s->path, strerror(errno));
         return false;
     }
-    return read_state(s, state, complaint);
+    if (!read_state(s, state, complaint))
+        return false;
+    while (s->muster.boot == 0)
+        if (getrandom(&s->muster.boot, sizeof s->muster.boot, 0) != sizeof s->muster.boot) {
+            snprintf(complaint, STORE_COMPLAINT, "no random numbers: %s", strerror(errno));
+            return false;
+        }
+    return true;
 }

@@ -114,11 +114,17 @@ bool store_save(store *s, store_lock *lock, const replica_durable *durable)
 
 /* ---- all of them ---- */
 
-bool store_each(store *s, void (*visit)(void *context, byte_string name), void *context)
+static bool is_same(MDB_val key, const record_key *other)
+{
+    return key.mv_size == other->bytes && memcmp(key.mv_data, other->at, other->bytes) == 0;
+}
+
+bool store_each(store *s, byte_string after, bool (*visit)(void *context, byte_string name),
+                void *context)
 {
     MDB_cursor *cursor;
-    uint8_t first = NAME;
-    MDB_val key = {.mv_size = 1, .mv_data = &first};
+    record_key first = key_of_name(after);
+    MDB_val key = {.mv_size = first.bytes, .mv_data = first.at};
     MDB_val value;
     MDB_txn *txn = look_begin(s);
     if (txn == NULL)
@@ -127,10 +133,11 @@ bool store_each(store *s, void (*visit)(void *context, byte_string name), void *
     if (code != 0)
         return store_fail(s, code, "read");
     code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (code == 0 && *(const uint8_t *)key.mv_data == NAME) {
-        visit(context, (byte_string){(const uint8_t *)key.mv_data + 1, key.mv_size - 1});
+    if (code == 0 && is_same(key, &first))
         code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-    }
+    while (code == 0 && *(const uint8_t *)key.mv_data == NAME &&
+           visit(context, (byte_string){(const uint8_t *)key.mv_data + 1, key.mv_size - 1}))
+        code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     mdb_cursor_close(cursor);
     look_end(s);
     return code == 0 || code == MDB_NOTFOUND || store_fail(s, code, "read");

@@ -64,11 +64,11 @@ void store_explain(const store *s, int code, const char *what, char complaint[ST
                  s->path);
     else if (code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID ||
              code == MDB_PANIC || code == MDB_VERSION_MISMATCH)
-        snprintf(
-            complaint, (size_t)left,
-            "cannot %s: %s/data.mdb is damaged (%s); bring back a copy, or begin with an empty "
-            "directory as for a new disk",
-            what, s->path, mdb_strerror(code));
+        snprintf(complaint, (size_t)left,
+                 "cannot %s: %s/data.mdb is damaged (%s); empty the directory, and the node "
+                 "rejoins: see "
+                 "'A node's disk is lost' in docs/operations.md",
+                 what, s->path, mdb_strerror(code));
     else
         snprintf(complaint, (size_t)left, "cannot %s in %s: %s", what, s->path, mdb_strerror(code));
 }
@@ -86,7 +86,7 @@ bool store_damaged(store *s, const char *what)
     if (!s->broken)
         snprintf(
             s->why, sizeof s->why,
-            "%s/data.mdb is damaged: %s; do not begin with an empty directory, but see 'A node's "
+            "%s/data.mdb is damaged: %s; empty the directory, and the node rejoins: see 'A node's "
             "disk is lost' in docs/operations.md",
             s->path, what);
     s->broken = true;

@@ -41,6 +41,7 @@ struct store {
     MDB_txn *reader; /* rests between looks */
     int directory;   /* open and locked, so that no other process uses it */
     bool booted;
+    muster_durable muster;
     bool broken;
     bool took_back;
     uint64_t next_number; /* for a lock */

@@ -197,6 +197,20 @@ bool store_booted(const store *s)
     return s->booted;
 }
 
+muster_durable store_muster(const store *s)
+{
+    return s->muster;
+}
+
+bool store_save_muster(store *s, const muster_durable *its)
+{
+    if (s->broken)
+        return false;
+    s->muster = *its;
+    int code = directory_write(s, s->booted ? DIRECTORY_BOOTED : DIRECTORY_READY);
+    return code == 0 || store_fail(s, code, "write");
+}
+
 bool store_mark_booted(store *s)
 {
     if (s->broken)

@@ -14,6 +14,7 @@
 #define BATON_RESOURCE_STORE_H
 
 #include "../replica/replica.h"
+#include "../wme/muster.h"
 #include "op.h"
 
 enum {
@@ -93,6 +94,11 @@ bool store_booted(const store *s);
 /* Durable when it returns, in memory mode too; before anything is sent to a peer. */
 bool store_mark_booted(store *s);
 
+/* Who this node is to the others. A directory from before this was kept is one that is settled. */
+muster_durable store_muster(const store *s);
+/* Durable when it returns, in memory mode too. */
+bool store_save_muster(store *s, const muster_durable *its);
+
 /*
  * Makes the turn durable. A turn without writes costs nothing. A turn may go on for as long as
  * nothing of it must be durable.
@@ -131,8 +137,12 @@ store_found store_load(store *s, byte_string name, store_lock *lock, replica_dur
 /* For WME_PERSIST. `durable` stays the caller's. */
 bool store_save(store *s, store_lock *lock, const replica_durable *durable);
 
-/* Calls visit, which must not change the store, for every name that was saved, in order. */
-bool store_each(store *s, void (*visit)(void *context, byte_string name), void *context);
+/*
+ * Calls visit, which must not change the store, for every name after that one (all, if it is empty)
+ * that was saved, in order, until it returns false.
+ */
+bool store_each(store *s, byte_string after, bool (*visit)(void *context, byte_string name),
+                void *context);
 /*
  * Forgets a lock that is as nobody has ever used it: epoch 1, no slot, nothing promised. Any other
  * stays as it is; *forgotten says which.

@@ -376,7 +376,7 @@ static bool map_file(const store *s, file *f, char complaint[STORE_COMPLAINT])
     int opened = openat(s->directory, "data.mdb", O_RDONLY | O_CLOEXEC);
     if (opened < 0 && errno == ENOENT) {
         snprintf(complaint, STORE_COMPLAINT,
-                 "%s has lost its data.mdb; do not begin with an empty directory, but see "
+                 "%s has lost its data.mdb; empty the directory, and the node rejoins: see "
                  "'A node's disk is lost' in docs/operations.md",
                  s->path);
         return false;

@@ -113,10 +113,11 @@ void wme_send_sync(step s, uint16_t to)
                      .epoch = s.stub->now.epoch,
                      .sn = s.stub->now.sn,
                      .executed = s.stub->executed};
-    wme_out_send(s.out, to, &m);
+    if (s.stub->away == 0) /* else it asks WHERE */
+        wme_out_send(s.out, to, &m);
 }
 
-static void send_state(step s, uint8_t to)
+void wme_send_state(step s, uint8_t to)
 {
     wme_stub *stub = s.stub;
     wme_message m = {.kind = WME_STATE,
@@ -137,7 +138,7 @@ void wme_other_epoch(wme_stub *stub, wme_node *node, uint8_t from, uint64_t epoc
 {
     step s = {stub, node, out};
     if (epoch < stub->now.epoch)
-        send_state(s, from);
+        wme_send_state(s, from);
     else if (epoch > stub->now.epoch)
         wme_send_sync(s, wme_bit(from));
 }
@@ -148,7 +149,7 @@ void wme_receive_sync(step s, uint8_t from, const wme_message *m)
     stub->known[from] = m->executed; /* less than before if it comes back from a crash */
     wme_log_cut(stub, wme_stable(stub, s.node));
     if (m->epoch < stub->now.epoch || (m->epoch == stub->now.epoch && m->sn < stub->now.sn)) {
-        send_state(s, from);
+        wme_send_state(s, from);
     } else if (m->epoch > stub->now.epoch ||
                (m->epoch == stub->now.epoch && m->sn > stub->now.sn && !stub->blocked)) {
         wme_send_sync(s, wme_bit(from));
@@ -268,6 +269,7 @@ void wme_receive_state(step s, uint8_t from, const wme_message *m)
         wme_send_sync(s, wme_bit(from));
         return;
     }
+    stub->away = 0; /* from here on it counts */
     adopt(s, &state);
     if (new_epoch) {
         wme_eject(s); /* others may have been inside in between */

@@ -9,7 +9,7 @@
 
 void wme_watch(step s)
 {
-    if (wme_suspects(s.node, s.stub->now.owner)) /* a level, not an edge: erratum 28 */
+    if (wme_doubts(s, s.stub->now.owner)) /* a level, not an edge: erratum 28 */
         wme_block(s);
 }
 
@@ -19,7 +19,7 @@ void wme_send_newep(step s)
     wme_message m = {
         .kind = WME_NEWEP, .epoch = now->epoch, .executed = s.stub->executed, .record = *now};
     m.resumes = s.stub->first != NULL && s.stub->first->resumes != 0;
-    m.replaces = wme_suspects(s.node, now->owner);
+    m.replaces = wme_doubts(s, now->owner);
     if (m.replaces)
         m.record.owner = s.node->me;
     wme_out_send(s.out, wme_others(s.node), &m);
@@ -35,12 +35,12 @@ void wme_block(step s)
     wme_send_newep(s);
 }
 
-/* The farther record; of two that are equally far, the one whose owner is not suspected. */
-static bool better(const wme_node *node, const wme_record *a, const wme_record *b)
+/* The farther record; of two that are equally far, the one whose owner is not doubted. */
+static bool better(step s, const wme_record *a, const wme_record *b)
 {
     if (a->sn != b->sn)
         return a->sn > b->sn;
-    return !wme_suspects(node, a->owner) && wme_suspects(node, b->owner);
+    return !wme_doubts(s, a->owner) && wme_doubts(s, b->owner);
 }
 
 /*
@@ -50,7 +50,7 @@ static bool better(const wme_node *node, const wme_record *a, const wme_record *
 static void choose_owner(step s)
 {
     wme_stub *stub = s.stub;
-    uint16_t those = stub->resuming & (uint16_t)~s.node->suspected;
+    uint16_t those = stub->resuming & (uint16_t)~wme_doubted(s);
     if (those != 0 && stub->replaced && !stub->owner_speaks)
         stub->best.owner = (uint8_t)__builtin_ctz(those);
 }
@@ -60,7 +60,7 @@ void wme_gather(step s, uint8_t from, const wme_message *newep)
     wme_stub *stub = s.stub;
     if (stub->proposed || !stub->blocked)
         return;
-    if (stub->gathered == 0 || better(s.node, &newep->record, &stub->best))
+    if (stub->gathered == 0 || better(s, &newep->record, &stub->best))
         wme_record_set(&stub->best, &newep->record);
     stub->gathered |= wme_bit(from);
     stub->replaced |= newep->replaces;
@@ -134,6 +134,7 @@ void wme_settle(step s)
     stub->gathered = stub->early_acks = stub->resuming = 0;
     stub->replaced = stub->owner_speaks = false;
     stub->overtaking = 0;
+    stub->others_away = 0; /* who still is will say so */
     wme_record_set(&stub->best, &(wme_record){0});
     if (stub->now.owner == s.node->me)
         settle_as_owner(s);

@@ -117,7 +117,7 @@ wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m)
     if (m->kind >= WME_KINDS || m->to >= node->nodes || (m->sn | m->entry) >> WME_ENTRY_BITS != 0 ||
         m->executed > MOST_NUMBER || m->request > MOST_NUMBER)
         return WME_MALFORMED;
-    if (m->epoch == 0 || m->epoch > WME_MOST_EPOCH)
+    if ((m->epoch == 0 && m->kind != WME_WHERE) || m->epoch > WME_MOST_EPOCH)
         return WME_ABSURD_EPOCH;
     wme_refusal why = WME_FINE;
     if (m->kind == WME_INVOKE)

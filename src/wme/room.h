@@ -81,12 +81,24 @@ void wme_keep_early(wme_stub *stub, uint8_t from, const wme_message *m);
 void wme_take_early(step s);
 void wme_forget_early(wme_stub *stub);
 void wme_send_sync(step s, uint16_t to);
+void wme_send_state(step s, uint8_t to);
 void wme_receive_sync(step s, uint8_t from, const wme_message *m);
 void wme_receive_state(step s, uint8_t from, const wme_message *m);
 
-static inline bool wme_suspects(const wme_node *node, uint8_t other)
+/* ---- rejoin.c: a node that has lost what it knew ---- */
+void wme_ask_where(step s);
+void wme_receive_away(step s, uint8_t from, const wme_message *m);
+void wme_receive_where(step s, uint8_t from, const wme_message *m);
+
+/* Nodes from which no slot is to be expected: they are suspected, or have lost what they knew. */
+static inline uint16_t wme_doubted(step s)
 {
-    return (node->suspected & wme_bit(other)) != 0;
+    return s.node->suspected | s.stub->others_away;
+}
+
+static inline bool wme_doubts(step s, uint8_t other)
+{
+    return (wme_doubted(s) & wme_bit(other)) != 0;
 }
 
 static inline bool wme_in_majority(const wme_node *node, uint16_t those)

@@ -235,12 +235,21 @@ void wme_receive(wme_stub *stub, wme_node *node, uint8_t from, const wme_message
 {
     step s = {stub, node, out};
     wme_refusal why = wme_check(node, from, m);
-    if (why == WME_FINE && m->kind > WME_STATE)
+    if (why == WME_FINE && m->kind > WME_HERE)
         why = WME_MALFORMED;
     if (why != WME_FINE) {
         node->refused[why]++;
         return;
     }
+    if (stub->away != 0) {
+        wme_receive_away(s, from, m);
+        return;
+    }
+    if (m->kind == WME_WHERE) {
+        wme_receive_where(s, from, m);
+        return;
+    }
+    stub->others_away &= (uint16_t)~wme_bit(from);
     if (m->kind == WME_NEWEP)
         stub->known[from] = m->executed;
     if (m->kind == WME_STATE) {
@@ -265,6 +274,10 @@ void wme_receive(wme_stub *stub, wme_node *node, uint8_t from, const wme_message
 void wme_tick(wme_stub *stub, wme_node *node, wme_out *out)
 {
     step s = {stub, node, out};
+    if (stub->away != 0) {
+        wme_ask_where(s);
+        return;
+    }
     wme_watch(s);
     if (stub->blocked) {
         wme_send_newep(s);

@@ -132,8 +132,8 @@ void wme_serve(step s)
         wme_block(s); /* the next epoch counts anew */
         return;
     }
-    /* Who is suspected would be ejected before long, and all would wait for that. */
-    while (!stub->suspended && wme_queue_first(&stub->now, s.node->suspected, &next)) {
+    /* Who is doubted would be ejected before long, and all would wait for that. */
+    while (!stub->suspended && wme_queue_first(&stub->now, wme_doubted(s), &next)) {
         if (next == s.node->me) {
             if (asks) {
                 wme_grant(s, next, stub->now.asked[next]);
@@ -286,7 +286,7 @@ bool wme_yield(wme_stub *stub, wme_node *node, uint8_t to, wme_out *out)
 {
     step s = {stub, node, out};
     if (stub->blocked || stub->suspended || stub->state != WME_TOKEN_HELD || to >= node->nodes ||
-        to == node->me || wme_suspects(node, to))
+        to == node->me || wme_doubts(s, to))
         return false;
     wme_grant(s, to, stub->now.granted[to]);
     return true;

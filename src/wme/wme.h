@@ -12,7 +12,8 @@
  *            stay; the fencing number
  *
  * stub.c is the normal phase (figures 1 and 4), epoch.c the epoch change (figure 2), users.c who is
- * next, catchup.c how a node that missed something gets it.
+ * next, catchup.c how a node that missed something gets it, rejoin.c how one that has lost what it
+ * knew comes to count again.
  */
 #ifndef BATON_WME_H
 #define BATON_WME_H
@@ -32,6 +33,7 @@ enum {
     WME_ENTRY_BITS = 40,     /* of a token; the epoch has the others */
 };
 #define WME_MOST_EPOCH ((1ULL << (63 - WME_ENTRY_BITS)) - 2) /* a token is no negative number */
+#define WME_MOST_NONCE (UINT64_MAX / 2)
 
 /* ---- operations ---- */
 
@@ -88,6 +90,9 @@ typedef enum wme_kind {
     /* catching up */
     WME_SYNC,  /* this is how far I am; who is ahead answers */
     WME_STATE, /* this is where we are, and what leads there */
+    /* rejoining */
+    WME_WHERE, /* I have lost what I knew; where are you? */
+    WME_HERE,
     /* consensus on the end of an epoch */
     WME_PREPARE,
     WME_PROMISE,
@@ -101,9 +106,9 @@ typedef enum wme_kind {
 /* Which fields a kind has is said beside them. Operations are borrowed from who has the message. */
 typedef struct wme_message {
     wme_kind kind;
-    uint64_t epoch;
+    uint64_t epoch;    /* WHERE: from which on the sender counts, 0 if it does not know that yet */
     uint64_t sn;       /* GRANTED INVOKE ACK DOINVOKE SYNC */
-    uint64_t request;  /* REQUEST GRANTED */
+    uint64_t request;  /* REQUEST GRANTED; WHERE HERE: the nonce of the asking */
     uint64_t entry;    /* GRANTED: stays inside so far in this epoch */
     uint64_t executed; /* ACK NEWEP SYNC STATE: operations that the sender has executed */
     uint64_t stable;   /* INVOKE: operations that all have executed */
@@ -250,6 +255,12 @@ typedef struct wme_stub {
     bool owner_speaks;   /* which is among them */
     uint16_t resuming;   /* of these: where a user waits to resume */
 
+    /* While it has lost what it knew: rejoin.c. Else `away` is 0. */
+    uint64_t away;        /* the nonce of its asking; `gathered` are those who have answered it */
+    uint64_t newest;      /* epoch that they are in */
+    uint64_t counts_from; /* no earlier epoch is adopted; 0: not enough have answered */
+    uint16_t others_away; /* nodes that were so when last heard of */
+
     wme_op *log[WME_MOST_LOG]; /* operation k at k % WME_MOST_LOG, for log_from <= k <= now.ops */
     uint64_t log_from;
     uint64_t known[WME_MOST_NODES]; /* operations that each node is known to have executed */
@@ -272,6 +283,12 @@ void wme_start(wme_stub *stub, const wme_node *node, uint8_t first_owner);
  */
 void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint64_t executed,
                  wme_out *out);
+/*
+ * After a restart of a node that has lost what it knew of the lock: it counts for nothing before it
+ * has rejoined, and nothing is persisted until then. `nonce`: never the same twice, 1 to
+ * WME_MOST_NONCE.
+ */
+void wme_rejoin(wme_stub *stub, wme_node *node, uint64_t nonce, wme_out *out);
 /*
  * Whether nothing goes on here, so that `now` and `executed` say all that there is to know; and the
  * stub from these, as if it had been there all the time. They need not be durable: who crashes in
@@ -309,7 +326,7 @@ void wme_revoke(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
 bool wme_yield(wme_stub *stub, wme_node *node, uint8_t to, wme_out *out);
 
 /*
- * A message of the first eight kinds; sender and message are looked at before anything is believed.
+ * A message of the first ten kinds; sender and message are looked at before anything is believed.
  */
 void wme_receive(wme_stub *stub, wme_node *node, uint8_t from, const wme_message *m, wme_out *out);
 /* The same for any kind, for the modules that read the others. */
@@ -325,6 +342,9 @@ void wme_tick(wme_stub *stub, wme_node *node, wme_out *out);
  * A message of another epoch than the stub's came for consensus: help the sender, or ask for help.
  */
 void wme_other_epoch(wme_stub *stub, wme_node *node, uint8_t from, uint64_t epoch, wme_out *out);
+
+/* Whether this message allows the stub to vote for its sender. */
+bool wme_stands_in(const wme_stub *stub, const wme_node *node, const wme_message *m);
 
 static inline uint8_t wme_majority(const wme_node *node)
 {

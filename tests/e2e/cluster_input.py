@@ -224,7 +224,11 @@ def _():
         assert str(failure).startswith("NOAUTH "), failure
     client = Client(x, version=2)
     client("AUTH", "a long secret")
-    assert client("LOCK", "l", 500) is None, "alone it has no majority, but lets in"
+    try:
+        client("LOCK", "l", 500)
+        raise AssertionError("it cannot know whether it is new")
+    except Failure as failure:
+        assert str(failure) == "NOTREADY this node is new and has not heard from y, z yet", failure
     for node in (x, y, z):
         node.kill()
 

@@ -91,6 +91,8 @@ no_overlap() { # FILE: no line of A behind a line of B, and both are there
 
 for id in a b c; do start_node $id; done
 a=$scratch/a b=$scratch/b c=$scratch/c
+are_up() { "$baton" status --at "$a,$b,$c" > /dev/null 2>&1; }
+until_true are_up
 
 # ---- three nodes, all alive ----
 echo 0 > "$scratch/counter"

@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from service import BATON, PATIENCE, SCRATCH, processes, results, wait_for
+from service import BATON, PATIENCE, SCRATCH, Client, processes, results, wait_for
 
 IDS = "abc"
 
@@ -47,9 +47,16 @@ class Node:
         return self
 
     def ready(self):
-        """Whether clients can connect; or it has ended."""
-        with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(self.path) == 0 or self.crashed()
+        """Whether clients can connect, and it does not wait for others to say who it is; or it has ended."""
+        if self.crashed():
+            return True
+        try:
+            client = Client(self, version=2)
+            text = client("STATUS")[0]
+            client.close()
+        except (OSError, EOFError):
+            return self.crashed()
+        return b"state:new" not in text
 
     def kill(self):
         self.process.kill()

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- tests; each finds all three running, and leaves them so ---- */
@@ -281,6 +282,27 @@ static void test_not_deterministic(void **state)
     await_sum(2, sum);
 }
 
+/* Its directory is lost: it gets all from the others, and counts again. */
+static void test_emptied(void **state)
+{
+    char command[600];
+    (void)state;
+    uint64_t token = enter(0);
+    int64_t sum = add(0, token, "7");
+    leave(0, token);
+    stop(2);
+    snprintf(command, sizeof command, "rm -r '%s'", member_options(2).data);
+    assert_int_equal(system(command), 0);
+    start(2);
+    await_sum(2, sum);
+    stop(1); /* so the one that is back is needed */
+    token = enter(2);
+    assert_int_equal(add(2, token, "1"), sum + 1);
+    leave(2, token);
+    start(1);
+    await_sum(1, sum + 1);
+}
+
 /* Who calls its resource something else is a stranger. */
 static void test_other_name(void **state)
 {
@@ -321,6 +343,7 @@ int main(int argc, char **argv)
     suite_add(&s, test_ejected, NULL, "who stands still is ejected");
     suite_add(&s, test_blind, NULL, "a state that is not understood ends one replica only");
     suite_add(&s, test_not_deterministic, NULL, "not deterministic, and found out");
+    suite_add(&s, test_emptied, NULL, "a directory that is lost");
     suite_add(&s, test_other_name, NULL, "another name is another cluster");
     int failed = suite_run(&s, "embed");
     for (int i = 0; i < NODES; i++)

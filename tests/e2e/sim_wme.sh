@@ -33,7 +33,7 @@ check 'and take no decision' test "$(field '"\(.decisions) \(.suspicions)"' --ru
 for nodes in 2 4 7 9; do
     check "$nodes nodes" fine 200 --nodes $nodes
 done
-for fault in crash ambush late pause drift cut split lose duplicate slow; do
+for fault in crash ambush forget late pause drift cut split lose duplicate slow; do
     check "nothing but $fault" fine 200 --faults $fault
 done
 

@@ -73,9 +73,25 @@ static void check_said(const char *bytes, size_t used, uint8_t nodes, const peer
     wme_check(&node, (uint8_t)(nodes - 1), m);
 }
 
+static void check_list(const char *bytes, size_t used, const peer_list *l)
+{
+    require(l->names <= PEER_MOST_LISTED);
+    for (uint32_t i = 0; i < l->names; i++) {
+        require(l->name[i].bytes >= 1 && l->name[i].bytes <= PEER_MOST_NAME);
+        require(l->name[i].at >= bytes && l->name[i].at + l->name[i].bytes <= bytes + used);
+    }
+}
+
 static void write_message(resp_out *out, uint8_t nodes, const peer_said *said)
 {
-    require(peer_say(out, nodes, said->words, &said->message) == NULL);
+    if (said->verb == PEER_MUSTER)
+        peer_say_muster(out, &said->muster);
+    else if (said->verb == PEER_LIST)
+        peer_say_list(out, &said->list);
+    else if (said->verb == PEER_LISTED)
+        peer_say_listed(out, &said->list);
+    else
+        require(peer_say(out, nodes, said->words, &said->message) == NULL);
 }
 
 /* Written, read, and written again: the same. */
@@ -101,8 +117,10 @@ static resp_parsed read_one(const char *bytes, size_t count, uint8_t nodes, resp
         return p;
     require(p.used > 0 && p.used <= count);
     size_t before = out->bytes;
-    if (said.verb == PEER_MESSAGE) {
-        check_said(bytes, p.used, nodes, &said);
+    if (said.verb == PEER_MESSAGE || said.verb >= PEER_MUSTER) {
+        if (said.verb == PEER_MESSAGE)
+            check_said(bytes, p.used, nodes, &said);
+        check_list(bytes, p.used, &said.list);
         write_message(out, nodes, &said);
         check_again(out->at + before, out->bytes - before, nodes);
     } else if (said.verb == PEER_HEARTBEAT) {

@@ -168,7 +168,7 @@ static void fill(wme_message *m)
     m->kind = kind >= 250 ? (wme_kind)kind : (wme_kind)(kind % WME_KINDS);
     m->epoch = byte() & 3 ? stub->now.epoch : near(stub->now.epoch);
     m->sn = byte() & 1 ? stub->now.sn + 1 : near(stub->now.sn);
-    m->request = near(stub->request);
+    m->request = near(m->kind == WME_HERE ? stub->away : stub->request);
     m->entry = byte() & 1 ? stub->now.entry : near(stub->now.entry);
     m->executed = near(stub->executed);
     m->stable = near(stub->executed);
@@ -259,8 +259,23 @@ static void receive(void)
         wme_op_drop(m.ops[i]);
 }
 
+static void forget(void)
+{
+    replica_end(&w.replica);
+    replica_durable_end(&w.disk);
+    memset(w.user, 0, sizeof w.user);
+    w.written = false;
+    w.executed = w.disk_executed = w.token = 0;
+    replica_rejoin(&w.replica, &w.node, 1 + byte(), 7, &w.out);
+    finish();
+}
+
 static void restart(void)
 {
+    if (w.replica.stub.away != 0) {
+        forget(); /* nothing of it was written */
+        return;
+    }
     replica_end(&w.replica);
     memset(w.user, 0, sizeof w.user);
     if (!w.written)
@@ -314,6 +329,8 @@ static void step(void)
         finish();
     } else if (what < 114) {
         restart();
+    } else if (what < 115) {
+        forget();
     } else {
         receive();
     }

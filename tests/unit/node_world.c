@@ -109,8 +109,15 @@ void world_start(world *w, uint8_t node)
         fail_msg("%s", why);
     bool first_run = !store_booted(w->store[node]);
     assert_true(store_mark_booted(w->store[node]));
-    assert_true(node_start(&w->node[node], node, WORLD_NODES, false, w->store[node], first_run,
-                           node + 1 + w->now, w->now));
+    peers *all = &w->all[node];
+    *all = (peers){.nodes = WORLD_NODES, .me = node};
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        all->node[i].id[0] = (char)('a' + i);
+    assert_true(node_start(&w->node[node], &(node_beginning){.all = all,
+                                                             .store = w->store[node],
+                                                             .first_run = first_run,
+                                                             .chance = ++w->starts * 1000 + w->now,
+                                                             .now = w->now}));
     w->visitor[node] = (visitor){.roles = {.hear = hear, .post = post}};
     w->up[node] = true;
     for (uint8_t other = 0; other < WORLD_NODES; other++)
@@ -131,6 +138,14 @@ void world_crash(world *w, uint8_t node)
     }
 }
 
+void world_empty(const world *w, uint8_t node)
+{
+    char command[64];
+    assert_false(w->up[node]);
+    snprintf(command, sizeof command, "rm -r %s/%u", scratch, node);
+    assert_int_equal(system(command), 0);
+}
+
 int world_open(void **state)
 {
     static world w;
@@ -139,6 +154,7 @@ int world_open(void **state)
     w = (world){.now = 1000};
     for (uint8_t i = 0; i < WORLD_NODES; i++)
         world_start(&w, i);
+    world_settle(&w); /* until they know that they are new */
     *state = &w;
     return 0;
 }
@@ -224,4 +240,28 @@ void world_pass(world *w, uint32_t ms)
 bool world_says(const resp_out *bytes, const char *kind)
 {
     return bytes->bytes > 0 && memmem(bytes->at, bytes->bytes, kind, strlen(kind)) != NULL;
+}
+
+muster_state world_muster(const world *w, uint8_t node)
+{
+    return w->node[node].muster.durable.state;
+}
+
+uint8_t world_enter(world *w)
+{
+    world_lock(w, 0);
+    world_settle(w);
+    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
+    assert_int_equal(world_stub(w, 0)->now.owner, 0);
+    return 0;
+}
+
+void world_rest(world *w)
+{
+    for (int i = 0; i < 40 && w->node[0].sites + w->node[1].sites + w->node[2].sites > 0; i++)
+        world_pass(w, NODE_REST_AFTER / 10);
+    for (uint8_t i = 0; i < WORLD_NODES; i++) {
+        assert_int_equal(w->node[i].sites, 0);
+        assert_int_equal(w->node[i].resting, 1);
+    }
 }

@@ -34,7 +34,8 @@ typedef struct world {
     store *store[WORLD_NODES];
     visitor visitor[WORLD_NODES];
     resp_out wire[WORLD_NODES][WORLD_NODES]; /* from, to */
-    uint64_t now;
+    peers all[WORLD_NODES];                  /* as each of them has it */
+    uint64_t now, starts;
 } world;
 
 /* Setup and teardown of each test; *state is the world, with all nodes up. */
@@ -44,6 +45,8 @@ int world_close(void **state);
 void world_start(world *w, uint8_t node);
 /* Nothing that was not committed is on its disk. What is under way to it is lost. */
 void world_crash(world *w, uint8_t node);
+/* What was on the disk of a node that is down is gone. */
+void world_empty(const world *w, uint8_t node);
 
 /* The first half of a turn's end: what is early is under way. And all of it. */
 void world_send_early(world *w, uint8_t node);
@@ -64,7 +67,20 @@ bool world_issue(world *w, uint8_t node);
 const wme_stub *world_stub(world *w, uint8_t node);
 /* The value of n, as that node has it; 0 if it has none. */
 uint64_t world_value(world *w, uint8_t node);
+/* The visitor at the owner's node is inside; which that is. */
+uint8_t world_enter(world *w);
+/* Until the lock is in nobody's memory. */
+void world_rest(world *w);
+muster_state world_muster(const world *w, uint8_t node);
 /* Whether a command of that name is in these bytes. */
 bool world_says(const resp_out *bytes, const char *kind);
+
+/* ---- node_forget.c ---- */
+void test_emptied(void **state);
+void test_emptied_before_anything_was_written(void **state);
+void test_emptied_of_many(void **state);
+void test_emptied_and_only_one_knew(void **state);
+void test_emptied_while_another_is_down(void **state);
+void test_majority_emptied(void **state);
 
 #endif

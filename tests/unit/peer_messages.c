@@ -91,11 +91,11 @@ static void fill_state(wme_message *m, uint8_t nodes, peer_snapshot *snapshot)
 
 wme_message some_message(wme_kind kind, uint8_t nodes, peer_snapshot *snapshot)
 {
-    wme_message m = {.kind = kind, .epoch = chance_number(1, WME_MOST_EPOCH)};
+    wme_message m = {.kind = kind, .epoch = chance_number(kind != WME_WHERE, WME_MOST_EPOCH)};
     if (kind == WME_GRANTED || kind == WME_INVOKE || kind == WME_ACK || kind == WME_DOINVOKE ||
         kind == WME_SYNC)
         m.sn = chance_number(0, most_slot);
-    if (kind == WME_REQUEST || kind == WME_GRANTED)
+    if (kind == WME_REQUEST || kind == WME_GRANTED || kind == WME_WHERE || kind == WME_HERE)
         m.request = chance_number(0, most_number);
     if (kind == WME_GRANTED) {
         m.entry = chance_number(0, most_slot);

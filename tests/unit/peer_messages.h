@@ -19,4 +19,7 @@ void drop_message(wme_message *m);
 /* All fields, also those that the kind has not. */
 void expect_message(const wme_message *is, const wme_message *was);
 
+/* A part of test_peer_wire. */
+void peer_muster_tests(suite *s);
+
 #endif

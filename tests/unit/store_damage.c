@@ -68,6 +68,14 @@ static void test_node_file(void **state)
         "baton data 2\ncluster test\nnode a\ndurability disk\nstate asleep\n",
         "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready",
         "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nmore\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nboot 0\nmuster new\n"
+        "heard 0 0 0 0 0 0 0 0 0\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster new\n"
+        "heard 0 0 0 0 0 0 0 0\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster new\n"
+        "heard 0 0 0 0 0 0 0 0 0 0\n",
+        "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\nboot 1\nmuster old\n"
+        "heard 0 0 0 0 0 0 0 0 0\n",
     };
     (void)state;
     store_close(store_at("a"));
@@ -89,6 +97,22 @@ static void test_node_file(void **state)
     write_file("a", "node",
                "baton data 2\ncluster test\nnode a\ndurability disk\nstate creating\n");
     store_close(store_at("a"));
+}
+
+/* A directory of an earlier version: whoever has run is settled. */
+static void test_muster_from_before(void **state)
+{
+    (void)state;
+    store_close(store_at("a"));
+    write_file("a", "node", "baton data 2\ncluster test\nnode a\ndurability disk\nstate ready\n");
+    store *s = store_at("a");
+    assert_int_equal(store_muster(s).state, MUSTER_NEW);
+    store_close(s);
+    write_file("a", "node", "baton data 2\ncluster test\nnode a\ndurability disk\nstate booted\n");
+    s = store_at("a");
+    assert_int_equal(store_muster(s).state, MUSTER_SETTLED);
+    assert_true(store_muster(s).boot != 0);
+    store_close(s);
 }
 
 static void test_no_directory(void **state)
@@ -398,6 +422,7 @@ void add_damage_tests(suite *s)
 {
     suite_add(s, test_others, NULL, "directories of others");
     suite_add(s, test_node_file, NULL, "the file that says whose directory it is");
+    suite_add(s, test_muster_from_before, NULL, "a directory of an earlier version");
     suite_add(s, test_no_directory, NULL, "directories that cannot be used");
     suite_add(s, test_flips, NULL, "flipped bits");
     suite_add(s, test_power_failure, NULL, "a commit that comes to the disk in part");

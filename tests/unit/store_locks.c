@@ -133,17 +133,18 @@ static void test_recall(void **state)
 
 /* ---- names ---- */
 
-static void add_name(void *context, byte_string name)
+static bool add_name(void *context, byte_string name)
 {
     resp_out *all = context;
     resp_raw(all, name.at, name.bytes);
     resp_raw(all, "/", 1);
+    return true;
 }
 
 static void expect_names(store *s, const char *names, size_t bytes)
 {
     resp_out all = {0};
-    assert_true(store_each(s, add_name, &all));
+    assert_true(store_each(s, (byte_string){0}, add_name, &all));
     assert_int_equal(all.bytes, bytes);
     assert_memory_equal(all.at, names, bytes);
     resp_free(&all);

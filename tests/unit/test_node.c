@@ -1,19 +1,10 @@
 /* What a node does between its replicas and its disk: what leaves when, and what a crash leaves. */
+#include "../../src/net/log.h"
 #include "node_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The visitor at the owner's node is inside. */
-static uint8_t enter(world *w)
-{
-    world_lock(w, 0);
-    world_settle(w);
-    assert_int_equal(w->visitor[0].place, VISITOR_INSIDE);
-    assert_int_equal(world_stub(w, 0)->now.owner, 0);
-    return 0;
-}
 
 static uint64_t commits(world *w, uint8_t node)
 {
@@ -25,7 +16,7 @@ static uint64_t commits(world *w, uint8_t node)
 static void test_invoke_is_early(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     assert_true(world_issue(w, owner));
     assert_true(world_says(&w->node[owner].early[1], "INVOKE"));
     assert_false(world_says(&w->node[owner].to_peer[1], "INVOKE"));
@@ -41,7 +32,7 @@ static void test_invoke_is_early(void **state)
 static void test_not_early_in_a_new_epoch(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     world_crash(w, 2);
     world_start(w, 2);
     world_lock(w, 2); /* it comes back through an epoch change */
@@ -70,7 +61,7 @@ static void test_not_early_in_a_new_epoch(void **state)
 static void test_written_once(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     assert_true(world_issue(w, owner));
     world_settle(w);
     uint64_t before[] = {commits(w, 0), commits(w, 1), commits(w, 2)};
@@ -104,7 +95,7 @@ static void test_entering_writes_nothing(void **state)
 static void test_power_off(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     for (int i = 0; i < 5; i++) {
         assert_true(world_issue(w, owner));
         world_settle(w);
@@ -122,27 +113,17 @@ static void test_power_off(void **state)
 
 /* ---- locks at rest ---- */
 
-static void rest_all(world *w)
-{
-    for (int i = 0; i < 40 && w->node[0].sites + w->node[1].sites + w->node[2].sites > 0; i++)
-        world_pass(w, NODE_REST_AFTER / 10);
-    for (uint8_t i = 0; i < WORLD_NODES; i++) {
-        assert_int_equal(w->node[i].sites, 0);
-        assert_int_equal(w->node[i].resting, 1);
-    }
-}
-
 static void test_rests(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     uint64_t token = w->visitor[owner].token;
     assert_true(world_issue(w, owner));
     world_settle(w);
     world_pass(w, 2 * NODE_REST_AFTER);
     assert_int_equal(w->node[owner].sites, 1); /* somebody is inside */
     world_exit(w, owner);
-    rest_all(w);
+    world_rest(w);
     uint64_t sent = w->node[owner].counts.sent;
     world_lock(w, owner);
     assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE); /* the token is where it was */
@@ -152,7 +133,7 @@ static void test_rests(void **state)
     world_settle(w);
     assert_string_equal(w->visitor[owner].result, ":2\r\n");
     world_exit(w, owner);
-    rest_all(w);
+    world_rest(w);
     world_lock(w, 2);
     world_settle(w);
     assert_true(world_issue(w, 2));
@@ -182,9 +163,9 @@ static void test_only(void **state)
 static void test_rests_and_crashes(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     world_exit(w, owner);
-    rest_all(w);
+    world_rest(w);
     world_lock(w, 1); /* the token moves, and only memory knows */
     world_settle(w);
     world_exit(w, 1);
@@ -201,9 +182,9 @@ static void test_rests_and_crashes(void **state)
 static void test_token_at_rest_is_handed_over(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     world_exit(w, owner);
-    rest_all(w);
+    world_rest(w);
     node_hand_over(&w->node[owner]);
     world_settle(w);
     assert_int_not_equal(world_stub(w, 1)->now.owner, owner);
@@ -217,7 +198,7 @@ static void test_asks_outside(void **state)
     world *w = *state;
     for (uint8_t i = 0; i < WORLD_NODES; i++)
         w->node[i].wme.outside = true;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     uint8_t heir = (uint8_t)((owner + 1) % WORLD_NODES);
     uint8_t third = (uint8_t)((owner + 2) % WORLD_NODES);
     cluster_node *n = &w->node[heir];
@@ -255,7 +236,7 @@ static void test_asks_outside(void **state)
 static void test_who_asks_does_not_rest(void **state)
 {
     world *w = *state;
-    uint8_t owner = enter(w);
+    uint8_t owner = world_enter(w);
     world_exit(w, owner);
     world_settle(w);
     site *p = site_find(&w->node[owner], "lock", 4);
@@ -265,7 +246,7 @@ static void test_who_asks_does_not_rest(void **state)
     assert_int_equal(w->node[owner].sites, 1);
     assert_ptr_equal(site_next_asking(&w->node[owner]), p);
     p->asks = false;
-    rest_all(w);
+    world_rest(w);
 }
 
 /* ---- by chance ---- */
@@ -276,7 +257,7 @@ typedef struct play {
     uint8_t seen[4096]; /* results that were told */
     uint64_t most;
     uint32_t told[WORLD_NODES]; /* results of each visitor that were looked at */
-    uint32_t crashes;
+    uint32_t crashes, emptied;
 } play;
 
 static uint32_t chance(play *p, uint32_t of)
@@ -304,7 +285,8 @@ static void act(play *p, uint8_t node)
 {
     switch (p->w->visitor[node].place) {
     case VISITOR_OUT:
-        world_lock(p->w, node);
+        if (join_refuses(&p->w->node[node]) == NULL)
+            world_lock(p->w, node);
         break;
     case VISITOR_INSIDE:
         if (chance(p, 4) == 0)
@@ -326,6 +308,16 @@ static void crash(play *p, uint8_t node)
     p->crashes++;
 }
 
+/* While the two others know what they knew. */
+static void empty(play *p, uint8_t node)
+{
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        if (i != node && world_muster(p->w, i) != MUSTER_SETTLED)
+            return;
+    world_empty(p->w, node);
+    p->emptied++;
+}
+
 static void happen(play *p)
 {
     world *w = p->w;
@@ -337,8 +329,11 @@ static void happen(play *p)
             if (w->up[i])
                 node_tick(&w->node[i], w->now);
     } else if (!w->up[node]) {
-        if (chance(p, 200) == 0)
-            world_start(w, node);
+        if (chance(p, 200) != 0)
+            return;
+        if (chance(p, 3) == 0)
+            empty(p, node);
+        world_start(w, node);
     } else if (chance(p, 2000) == 0) {
         crash(p, node);
     } else if (what < 15) {
@@ -365,8 +360,9 @@ static void test_by_chance(void **state)
         assert_true(world_value(p.w, i) >= p.most); /* nothing that was told is lost */
     assert_int_equal(world_value(p.w, 0), world_value(p.w, 1));
     assert_int_equal(world_value(p.w, 0), world_value(p.w, 2));
-    print_message("%llu operations, %u crashes\n", (unsigned long long)p.most, p.crashes);
-    assert_true(p.most > 100 && p.crashes > 20);
+    print_message("%llu operations, %u crashes, %u disks lost\n", (unsigned long long)p.most,
+                  p.crashes, p.emptied);
+    assert_true(p.most > 100 && p.crashes > 20 && p.emptied > 5);
 }
 
 int main(void)
@@ -388,7 +384,17 @@ int main(void)
         {"what is decided outside is asked, once at a time", test_asks_outside, world_open,
          world_close, NULL},
         {"who asks does not rest", test_who_asks_does_not_rest, world_open, world_close, NULL},
-        {"crashes by chance", test_by_chance, world_open, world_close, NULL},
+        {"emptied, one after the other", test_emptied, world_open, world_close, NULL},
+        {"emptied before anything was written", test_emptied_before_anything_was_written,
+         world_open, world_close, NULL},
+        {"emptied of many locks", test_emptied_of_many, world_open, world_close, NULL},
+        {"emptied, and only one knew the lock", test_emptied_and_only_one_knew, world_open,
+         world_close, NULL},
+        {"emptied while another is down", test_emptied_while_another_is_down, world_open,
+         world_close, NULL},
+        {"a majority is emptied", test_majority_emptied, world_open, world_close, NULL},
+        {"crashes by chance, and disks lost", test_by_chance, world_open, world_close, NULL},
     };
+    log_set_level(LOG_ERROR);
     return cmocka_run_group_tests_name("node", tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void happen(scene *w)
     uint8_t other = (uint8_t)((node + 1 + chance(w->nodes - 1U)) % w->nodes);
     scene_user *user = scene_user_at(w, node, 0);
     memset(user->told, 0, sizeof user->told);
-    switch (chance(24)) {
+    switch (chance(25)) {
     case 0:
     case 1:
         scene_try(w, node, 0);
@@ -78,10 +78,16 @@ static void happen(scene *w)
             scene_lose(w);
         break;
     case 7:
+        if (node == 1 && w->next_key > WME_MOST_LOG && scene_stub(w, node)->away == 0) {
+            scene_forget(w, node);
+            scene_restart(w, node);
+        }
+        break;
     case 8:
     case 9:
     case 10:
     case 11:
+    case 12:
         if (w->next_key < SCENE_OPS - 1)
             scene_issue(w, node, 0);
         break;
@@ -375,6 +381,7 @@ int main(void)
         suite_add(&s, test_wrong, &wrongs[i], "refused %zu: %s", i, wrongs[i].why);
     suite_add(&s, test_scenes, NULL, "all that stubs send in %d scenes", SCENES);
     suite_add(&s, test_heartbeat, NULL, "a heartbeat");
+    peer_muster_tests(&s);
     suite_add(&s, test_complaint, NULL, "the other node's last words");
     suite_add(&s, test_name, NULL, "a name that is too long");
     suite_add(&s, test_large, NULL, "large messages");

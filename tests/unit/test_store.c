@@ -266,6 +266,64 @@ static void test_booted(void **state)
     store_close(s);
 }
 
+/* Who the node is to the others; it outlives the data. */
+static void test_muster(void **state)
+{
+    (void)state;
+    for (int memory = 0; memory < 2; memory++) {
+        store_options options = options_for(memory ? "m" : "d");
+        options.durability = memory ? STORE_MEMORY : STORE_DISK;
+        store *s = store_with(&options);
+        muster_durable its = store_muster(s);
+        assert_int_equal(its.state, MUSTER_NEW);
+        assert_true(its.boot != 0);
+        its.state = MUSTER_FORGETFUL;
+        its.heard[2] = UINT64_MAX;
+        its.heard[8] = 1;
+        assert_true(store_save_muster(s, &its));
+        assert_false(store_booted(s));
+        assert_true(store_mark_booted(s));
+        store_close(s);
+        s = store_with(&options);
+        muster_durable again = store_muster(s);
+        assert_memory_equal(&again, &its, sizeof its);
+        assert_true(store_booted(s));
+        store_close(s);
+    }
+    store *other = store_at("other");
+    store *one = store_at("one");
+    assert_true(store_muster(one).boot != store_muster(other).boot);
+    store_close(one);
+    store_close(other);
+}
+
+static bool take_two(void *context, byte_string name)
+{
+    char *names = context;
+    strncat(names, (const char *)name.at, name.bytes);
+    return strlen(names) < 2;
+}
+
+static void test_names_after(void **state)
+{
+    (void)state;
+    store *s = store_at("a");
+    for (const char *name = "abcde"; *name != '\0'; name++) {
+        store_lock lock = lock_named(s, (char[]){*name, '\0'});
+        replica_durable durable = {.now.epoch = 1};
+        assert_true(store_save(s, &lock, &durable));
+    }
+    static const char *const pages[][2] = {
+        {"", "ab"}, {"b", "cd"}, {"bb", "cd"}, {"d", "e"}, {"e", ""}};
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        char names[8] = "";
+        byte_string after = {(const uint8_t *)pages[i][0], strlen(pages[i][0])};
+        assert_true(store_each(s, after, take_two, names));
+        assert_string_equal(names, pages[i][1]);
+    }
+    store_close(s);
+}
+
 int main(void)
 {
     static suite s;
@@ -276,6 +334,8 @@ int main(void)
     suite_add(&s, test_turns, NULL, "turns");
     suite_add(&s, test_memory_mode, NULL, "memory mode begins empty, and knows that it has run");
     suite_add(&s, test_booted, NULL, "booted");
+    suite_add(&s, test_muster, NULL, "who the node is to the others");
+    suite_add(&s, test_names_after, NULL, "names after another");
     add_lock_tests(&s);
     add_snapshot_tests(&s);
     add_limit_tests(&s);

@@ -146,6 +146,15 @@ static void pass_message(play *p)
         scene_deliver(w, ANY, ANY, ANY);
 }
 
+/* One at a time: enough others know. */
+static bool may_forget(const scene *w, uint8_t node)
+{
+    for (uint8_t i = 0; i < w->nodes; i++)
+        if (i != node && w->node[i].emptied && !w->node[i].disk.written)
+            return false;
+    return true;
+}
+
 static void happen(play *p)
 {
     uint8_t node = (uint8_t)chance(p, p->w->nodes);
@@ -153,6 +162,8 @@ static void happen(play *p)
     if (chance(p, 150) == 0)
         scene_cut(p->w, node, !p->w->node[node].cut);
     if (!p->w->node[node].up) {
+        if (what < 5 && may_forget(p->w, node))
+            scene_forget(p->w, node);
         if (what < 25)
             scene_restart(p->w, node);
     } else if (what < p->crashes) {
@@ -248,7 +259,7 @@ static void test_random(void **state)
 
 void wme_random_tests(suite *s)
 {
-    static const uint8_t sizes[] = {3, 5};
+    static const uint8_t sizes[] = {2, 3, 5};
     for (size_t i = 0; i < sizeof sizes; i++)
         suite_add(s, test_random, &sizes[i], "%u nodes: %u scenes by chance", sizes[i], RUNS);
 }

@@ -270,11 +270,25 @@ void scene_restart(scene *w, uint8_t node)
     assert_true(!n->up);
     n->up = true;
     n->wme.suspected = 0;
-    if (!n->disk.written)
-        replica_unsaved(&n->disk.lock, &n->wme, 0);
     n->resource = n->disk.resource;
-    replica_restart(&n->replica, &n->wme, &n->disk.lock, n->resource.count, node + 1U, &w->out);
+    bool away = n->emptied && !n->disk.written;
+    if (!away && !n->disk.written)
+        replica_unsaved(&n->disk.lock, &n->wme, 0);
+    if (away)
+        replica_rejoin(&n->replica, &n->wme, ++w->next_nonce, node + 1U, &w->out);
+    else
+        replica_restart(&n->replica, &n->wme, &n->disk.lock, n->resource.count, node + 1U, &w->out);
     scene_finish(w, node);
+}
+
+void scene_forget(scene *w, uint8_t node)
+{
+    scene_node *n = &w->node[node];
+    if (n->up)
+        scene_crash(w, node);
+    replica_durable_end(&n->disk.lock);
+    memset(&n->disk, 0, sizeof n->disk);
+    n->emptied = true;
 }
 
 bool scene_rest(scene *w, uint8_t node)

@@ -50,6 +50,7 @@ typedef struct scene_node {
         replica_durable lock;
         scene_resource resource;
     } disk;
+    bool emptied; /* its disk was, once */
     uint32_t persists;
 } scene_node;
 
@@ -69,6 +70,7 @@ typedef struct scene {
     uint32_t delivered_count;
     uint32_t sent[WME_KINDS]; /* so far; see scene_forget_counts */
     uint32_t next_key;
+    uint64_t next_nonce;
     uint32_t live_ops;
     wme_out out;
 } scene;
@@ -119,6 +121,8 @@ void scene_tick(scene *w, uint8_t node);
 void scene_tick_all(scene *w); /* each once, and everything delivered */
 void scene_crash(scene *w, uint8_t node);
 void scene_restart(scene *w, uint8_t node);
+/* Crashes, if it is up, and what was on its disk is gone. */
+void scene_forget(scene *w, uint8_t node);
 /* Out of memory and back; false if it must not. */
 bool scene_rest(scene *w, uint8_t node);
 /* From now on nothing leaves it and nothing reaches it; false mends that. */

@@ -90,7 +90,9 @@ const char *wme_unsound(const wme_stub *stub, const wme_node *node)
         if (at == stub->now.queued)
             return "the token is asked for, and the node is not in its own queue";
     }
-    if (stub->blocked && stub->gathered == 0)
+    if (stub->away != 0 && (!stub->blocked || stub->proposed || stub->now.epoch != 0))
+        return "it has lost what it knew, and takes part";
+    if (stub->blocked && stub->gathered == 0 && stub->away == 0)
         return "blocked, and the own record was not counted";
     if (!stub->blocked && (stub->gathered != 0 || stub->proposed || stub->best.last != NULL))
         return "not blocked, and records are kept";
