@@ -178,6 +178,7 @@ static void show_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a
         recall(c, node, lock, a);
         break;
     case WME_CRIT:
+    case WME_KEPT:
     case WME_REM:
     case WME_EJECTED:
         person_told(c, (person *)a->user, a);

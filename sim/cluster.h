@@ -78,18 +78,22 @@ typedef enum mood {
     WAITING,
     THINKING, /* inside */
     ISSUING,
-    LEAVING
+    LEAVING,
+    LINGERING /* inside still, but it goes on elsewhere, as `other` */
 } mood;
 
 typedef struct person {
     wme_user user; /* first: the stub's word for it leads here */
     mood mood;
     uint8_t node, lock, index;
-    uint8_t operations; /* that it still wants to issue */
-    bool patient;       /* waits for whatever it waits for */
-    uint32_t stamp;     /* of the event that it will act upon */
-    uint32_t number;    /* in the history of its lock */
-    uint64_t key;       /* of the last operation */
+    uint8_t operations;   /* that it still wants to issue */
+    bool patient;         /* waits for whatever it waits for */
+    uint32_t stamp;       /* of the event that it will act upon */
+    uint32_t number;      /* in the history of its lock */
+    uint64_t key;         /* of the last operation */
+    uint64_t token;       /* of its section, as it was last told */
+    uint64_t resumes;     /* that of the section which it goes on with, if it does */
+    struct person *other; /* who lingers for this one that resumes, and the other way round */
 } person;
 
 /* A lock at one node. */
@@ -211,6 +215,7 @@ void outside_end(cluster *c);
 /* people.c */
 void person_act(cluster *c, person *p);
 void person_try(cluster *c, person *p);
+void person_resume(cluster *c, person *p);
 void person_issue(cluster *c, person *p);
 void person_exit(cluster *c, person *p);
 void person_leave(cluster *c, person *p);

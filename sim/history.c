@@ -23,6 +23,7 @@ const char *history_property_name(history_property p)
         [HISTORY_ONE_SLOT] = "one slot",
         [HISTORY_AGREEMENT] = "agreement",
         [HISTORY_LOST] = "lost",
+        [HISTORY_RESUMED] = "resumed",
         [HISTORY_STARVATION_FREEDOM] = "starvation freedom",
         [HISTORY_RELEASE_PROGRESS] = "release progress",
         [HISTORY_OPERATION_PROGRESS] = "operation progress",
@@ -59,6 +60,7 @@ void history_free(history *h)
     free(h->person);
     free(h->operation);
     free(h->execution);
+    free(h->gap);
     free(h);
 }
 
@@ -71,7 +73,7 @@ void history_reset(history *h, uint32_t nodes, uint32_t users)
     for (uint32_t i = 0; i < users; i++)
         h->person[i] = (person){.place = OUTSIDE, .pending = NO_OPERATION};
     memset(h->replica, 0, sizeof h->replica);
-    h->operations = 0;
+    h->operations = h->gaps = 0;
     h->execution = history_grow(h->execution, 0, &h->execution_room, sizeof *h->execution);
     h->execution[0] = (execution){.operation = NO_OPERATION};
     h->executions = 1;

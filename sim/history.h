@@ -29,6 +29,7 @@ typedef enum history_property {
     HISTORY_ONE_SLOT,    /* no two slots with one number in an epoch; one maker at a time */
     HISTORY_AGREEMENT,   /* an epoch begins in the same way everywhere */
     HISTORY_LOST,        /* something acknowledged is gone */
+    HISTORY_RESUMED,     /* between a section and the one that goes on with it there is no other */
     HISTORY_STARVATION_FREEDOM, /* at the end of a quiet period: nobody still waits, */
     HISTORY_RELEASE_PROGRESS,   /* nobody's exit is unanswered, */
     HISTORY_OPERATION_PROGRESS, /* no operation is, and none issued in the quiet period
@@ -50,7 +51,11 @@ void history_reset(history *h, uint32_t nodes, uint32_t users);
 
 /* ---- what a user and its stub say; each with the time ---- */
 void history_try(history *h, uint32_t user, uint32_t node, uint64_t at);
+/* The same, to go on with the section of that token, which nobody uses any more. */
+void history_resume(history *h, uint32_t user, uint32_t node, uint64_t token, uint64_t at);
 void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at);
+/* Still inside; from now on known by that token, too. */
+void history_kept(history *h, uint32_t user, uint64_t token, uint64_t at);
 void history_issue(history *h, uint32_t user, uint64_t key, uint64_t at);
 void history_outcome(history *h, uint32_t user, uint64_t key, uint64_t result, uint64_t at);
 void history_exit(history *h, uint32_t user, uint64_t at);
@@ -103,6 +108,7 @@ const history_verdict *history_wrong(const history *h);
 
 typedef struct history_counts {
     uint64_t tries, sections, issued, outcomes, ejected;
+    uint64_t resumed;            /* of the sections: those that go on with another */
     uint64_t executed, installs; /* by all replicas together */
     uint64_t stale; /* sections with a smaller token than one that had ended before their try */
     uint64_t longest_wait; /* from try to crit */

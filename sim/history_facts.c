@@ -66,6 +66,14 @@ const fact *facts_find(const facts *t, uint64_t a, uint64_t b)
     return is_free(t, f) ? NULL : f;
 }
 
+const fact *facts_between(const facts *t, uint64_t below, uint64_t above)
+{
+    for (size_t i = 0; i < t->room; i++)
+        if (!is_free(t, &t->place[i]) && t->place[i].a > below && t->place[i].a < above)
+            return &t->place[i];
+    return NULL;
+}
+
 const fact *facts_learn(facts *t, uint64_t a, uint64_t b, uint64_t what, uint32_t who)
 {
     if (2 * t->count >= t->room)

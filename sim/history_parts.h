@@ -30,6 +30,8 @@ void facts_forget(facts *t); /* all; keeps the memory */
 void facts_free(facts *t);
 /* NULL: nothing is known about it. */
 const fact *facts_find(const facts *t, uint64_t a, uint64_t b);
+/* Any of which `a` is between these; NULL if there is none. */
+const fact *facts_between(const facts *t, uint64_t below, uint64_t above);
 /* What was known before, or NULL: then it is as given from now on. */
 const fact *facts_learn(facts *t, uint64_t a, uint64_t b, uint64_t what, uint32_t who);
 
@@ -45,6 +47,7 @@ typedef struct person {
     uint32_t pending; /* its operation that has no answer, or NO_OPERATION */
     uint64_t tried;   /* when */
     uint64_t token;   /* of its section, while in one */
+    uint64_t resumes; /* while it waits: that of the section it goes on with, or 0 */
     uint64_t left;    /* exit: when */
     /* The largest token whose section had ended when this one tried: its own should be larger. */
     uint64_t floor;
@@ -65,6 +68,11 @@ typedef struct operation {
     bool stale; /* its section is: must not be executed */
     bool quiet; /* issued in the quiet period: must not fail */
 } operation;
+
+/* A section was resumed: no other has a token between the two. */
+typedef struct gap {
+    uint64_t below, above;
+} gap;
 
 /* ---- replicas ---- */
 
@@ -92,6 +100,8 @@ struct history {
     size_t operations, operation_room;
     execution *execution;
     size_t executions, execution_room;
+    gap *gap;
+    size_t gaps, gap_room;
     replica replica[MOST_REPLICAS];
     facts keys;   /* (key, 0): its operation */
     facts tokens; /* (token, 0): its user */

@@ -71,10 +71,10 @@ static void section_ends(history *h, person *who)
     who->pending = NO_OPERATION;
 }
 
-void history_try(history *h, uint32_t user, uint32_t node, uint64_t at)
+static void wait_begins(history *h, uint32_t user, uint32_t node, uint64_t resumes, uint64_t at)
 {
     assert(node < h->nodes);
-    person *who = somebody(h, user, OUTSIDE, "try", at);
+    person *who = somebody(h, user, OUTSIDE, resumes == 0 ? "try" : "resume", at);
     if (who == NULL)
         return;
     h->counts.tries++;
@@ -82,8 +82,50 @@ void history_try(history *h, uint32_t user, uint32_t node, uint64_t at)
                     .node = node,
                     .pending = NO_OPERATION,
                     .tried = at,
+                    .resumes = resumes,
                     .floor = h->last_ended};
     watch_for_stalls(h, false, at);
+}
+
+void history_try(history *h, uint32_t user, uint32_t node, uint64_t at)
+{
+    wait_begins(h, user, node, 0, at);
+}
+
+void history_resume(history *h, uint32_t user, uint32_t node, uint64_t token, uint64_t at)
+{
+    wait_begins(h, user, node, token, at);
+}
+
+/* A token that nobody had before, and that is in no gap. */
+static void learn_token(history *h, uint32_t user, uint64_t token, uint64_t at)
+{
+    const fact *other = facts_learn(&h->tokens, token, 0, 0, user);
+    if (other != NULL)
+        history_break(h, HISTORY_WME1, at,
+                      "token %" PRIu64 " of user %" PRIu32 " was that of user %" PRIu32 " already",
+                      token, user, other->who);
+    for (size_t i = 0; i < h->gaps; i++)
+        if (token > h->gap[i].below && token < h->gap[i].above)
+            history_break(h, HISTORY_RESUMED, at,
+                          "token %" PRIu64 " of user %" PRIu32 ": section %" PRIu64
+                          " was resumed as %" PRIu64,
+                          token, user, h->gap[i].below, h->gap[i].above);
+    if (token > h->last_token)
+        h->last_token = token;
+}
+
+static void learn_gap(history *h, uint32_t user, gap between, uint64_t at)
+{
+    const fact *other = facts_between(&h->tokens, between.below, between.above);
+    h->counts.resumed++;
+    if (other != NULL || between.below >= between.above)
+        history_break(h, HISTORY_RESUMED, at,
+                      "user %" PRIu32 " goes on with section %" PRIu64 " as %" PRIu64
+                      ", after %" PRIu64,
+                      user, between.below, between.above, other != NULL ? other->a : 0);
+    h->gap = history_grow(h->gap, h->gaps, &h->gap_room, sizeof *h->gap);
+    h->gap[h->gaps++] = between;
 }
 
 void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at)
@@ -94,19 +136,22 @@ void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at)
     h->counts.sections++;
     if (at - who->tried > h->counts.longest_wait)
         h->counts.longest_wait = at - who->tried;
-    const fact *other = facts_learn(&h->tokens, token, 0, 0, user);
-    if (other != NULL)
-        history_break(h, HISTORY_WME1, at,
-                      "token %" PRIu64 " of user %" PRIu32 " was that of user %" PRIu32 " already",
-                      token, user, other->who);
+    learn_token(h, user, token, at);
+    if (who->resumes != 0)
+        learn_gap(h, user, (gap){who->resumes, token}, at);
     who->place = INSIDE;
     who->token = token;
     who->stale = token < who->floor;
     if (who->stale)
         h->counts.stale++;
-    if (token > h->last_token)
-        h->last_token = token;
     watch_for_stalls(h, true, at);
+}
+
+void history_kept(history *h, uint32_t user, uint64_t token, uint64_t at)
+{
+    assert(user < h->users);
+    if (history_goes_on(h, at) && h->person[user].place == INSIDE)
+        learn_token(h, user, token, at);
 }
 
 void history_issue(history *h, uint32_t user, uint64_t key, uint64_t at)
@@ -190,8 +235,23 @@ void history_rem(history *h, uint32_t user, uint64_t at)
     watch_for_stalls(h, true, at);
 }
 
+/* It comes too late to resume. */
+static bool is_refused(history *h, uint32_t user, uint64_t at)
+{
+    person *who = &h->person[user];
+    if (who->place != WAITING || who->resumes == 0)
+        return false;
+    if (history_goes_on(h, at))
+        who->place = OUTSIDE;
+    watch_for_stalls(h, false, at);
+    return true;
+}
+
 void history_ejected(history *h, uint32_t user, uint64_t at)
 {
+    assert(user < h->users);
+    if (is_refused(h, user, at))
+        return;
     person *who = somebody(h, user, INSIDE, "ejected", at);
     if (who == NULL)
         return;

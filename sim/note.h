@@ -17,7 +17,8 @@ typedef enum note_kind {
     NOTE_SUSPECTS, /* the node suspects those of `value` */
     NOTE_TICK,
     NOTE_TRY,
-    NOTE_ISSUE, /* operation `value` */
+    NOTE_RESUME, /* with the section of token `value` */
+    NOTE_ISSUE,  /* operation `value` */
     NOTE_EXIT,
     NOTE_LEAVE,
     NOTE_SENT, /* `message` to `other`, number `value`; arrives at `until`, 0: never */

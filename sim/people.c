@@ -1,6 +1,10 @@
 /*
  * The people who use the locks. Each tries, issues some operations when inside, and exits; now and
  * then one loses patience, or vanishes wherever it is. What one does is one event each.
+ *
+ * Now and then one loses its node, which crashes or only seems to, and goes on with its section at
+ * another: as another person there, who resumes. While the node runs its section lingers, until the
+ * other has given up: a client gives up when its lease is over, and its node keeps it for longer.
  */
 #include "cluster.h"
 
@@ -50,6 +54,49 @@ static void rest(cluster *c, person *p)
         p->stamp++;
 }
 
+/* One of two who were one does not matter any more. */
+static void part(person *p)
+{
+    if (p->other != NULL)
+        p->other->other = NULL;
+    p->other = NULL;
+}
+
+/* It has come to nothing: who lingers for it may go. */
+static void give_up(cluster *c, person *p)
+{
+    if (p->other != NULL)
+        act_in(c, p->other, about(c, THINK));
+    p->resumes = 0;
+    part(p);
+}
+
+/* Somebody at another node who does nothing else, chosen by chance; NULL if there is none. */
+static person *find_other(cluster *c, const person *p)
+{
+    uint8_t from = (uint8_t)(draw(&c->people_chance) % c->settings.nodes);
+    for (uint8_t i = 0; i < c->settings.nodes; i++) {
+        uint8_t node = (uint8_t)((from + i) % c->settings.nodes);
+        machine *m = &c->machines[node];
+        for (uint8_t k = 0; k < c->settings.people && m->runs && node != p->node; k++)
+            if (m->places[p->lock].people[k].mood == OUTSIDE &&
+                m->places[p->lock].people[k].resumes == 0)
+                return &m->places[p->lock].people[k];
+    }
+    return NULL;
+}
+
+/* Whoever goes on for it. Most at once; some when others may have been inside. */
+static person *go_on_elsewhere(cluster *c, const person *p)
+{
+    person *q = c->stage < CLOSING && c->settings.people_act ? find_other(c, p) : NULL;
+    if (q == NULL)
+        return NULL;
+    q->resumes = p->token;
+    act_in(c, q, about(c, one_in(c, 4) ? PATIENCE : THINK));
+    return q;
+}
+
 static void tell(cluster *c, const person *p, note_kind kind)
 {
     cluster_tell(
@@ -96,6 +143,21 @@ void person_try(cluster *c, person *p)
     carry_out(c, p->node, p->lock);
 }
 
+void person_resume(cluster *c, person *p)
+{
+    p->key = p->resumes;
+    tell(c, p, NOTE_RESUME);
+    if (history_of(c, p) != NULL)
+        history_resume(history_of(c, p), p->number, p->node, p->resumes, c->now);
+    p->mood = WAITING;
+    act_in(c, p, about(c, 4 * PATIENCE)); /* a lease */
+    memset(&p->user, 0, sizeof p->user);
+    wme_refusal answer =
+        replica_resume(replica_of(c, p), &machine_of(c, p)->node, &p->user, p->resumes, &c->out);
+    expect_fine(c, p, answer, "resume");
+    carry_out(c, p->node, p->lock);
+}
+
 void person_issue(cluster *c, person *p)
 {
     p->key = ++c->keys;
@@ -137,22 +199,38 @@ void person_leave(cluster *c, person *p)
     tell(c, p, NOTE_LEAVE);
     if (history_of(c, p) != NULL)
         history_gone(history_of(c, p), p->number, c->now);
+    give_up(c, p);
     rest(c, p);
     replica_leave(replica_of(c, p), &machine_of(c, p)->node, &p->user, &c->out);
     memset(&p->user, 0xa5, sizeof p->user); /* nobody may look at it any more */
     carry_out(c, p->node, p->lock);
 }
 
+static void linger(cluster *c, person *p)
+{
+    p->mood = LINGERING;
+    p->stamp++;
+    p->other = go_on_elsewhere(c, p);
+    if (p->other != NULL)
+        p->other->other = p;
+    else
+        act_in(c, p, about(c, THINK));
+}
+
 void person_act(cluster *c, person *p)
 {
     switch (p->mood) {
     case OUTSIDE:
-        if (c->stage < CLOSING)
+        if (p->resumes != 0)
+            person_resume(c, p);
+        else if (c->stage < CLOSING)
             person_try(c, p);
         break;
     case THINKING:
         if (one_in(c, 25))
             person_leave(c, p);
+        else if (c->settings.plan.count > 0 && one_in(c, 20))
+            linger(c, p);
         else if (p->operations > 0)
             person_issue(c, p);
         else
@@ -203,8 +281,18 @@ void person_told(cluster *c, person *p, const wme_action *a)
         if (h != NULL)
             history_crit(h, p->number, a->token, c->now);
         expect_mood(c, p, WAITING, "crit");
+        p->token = a->token;
+        p->resumes = 0;
+        part(p); /* who lingers will hear of it */
         p->operations = (uint8_t)(draw(&c->people_chance) % (MOST_OPERATIONS + 1));
         think(c, p);
+        break;
+    case WME_KEPT:
+        if (h != NULL)
+            history_kept(h, p->number, a->token, c->now);
+        if (p->mood == OUTSIDE || p->mood == WAITING)
+            expect_mood(c, p, THINKING, "kept");
+        p->token = a->token;
         break;
     case WME_REM:
         if (h != NULL)
@@ -215,8 +303,12 @@ void person_told(cluster *c, person *p, const wme_action *a)
     default:
         if (h != NULL)
             history_ejected(h, p->number, c->now);
-        if (p->mood == OUTSIDE || p->mood == WAITING)
+        if (p->mood == OUTSIDE || (p->mood == WAITING && p->resumes == 0))
             expect_mood(c, p, THINKING, "ejected");
+        if (p->mood == LINGERING)
+            part(p);
+        else
+            give_up(c, p);
         rest(c, p);
     }
 }
@@ -228,10 +320,17 @@ void people_gone(cluster *c, uint8_t node)
     for (uint8_t l = 0; l < c->settings.locks; l++)
         for (uint8_t i = 0; i < c->settings.people; i++) {
             person *p = &c->machines[node].places[l].people[i];
+            bool inside = p->mood == THINKING || p->mood == ISSUING;
             if (p->mood != OUTSIDE && history_of(c, p) != NULL)
                 history_gone(history_of(c, p), p->number, c->now);
+            if (p->mood == LINGERING)
+                part(p);
+            else
+                give_up(c, p);
             p->mood = OUTSIDE;
             p->stamp++;
+            if (inside && !one_in(c, 3))
+                go_on_elsewhere(c, p);
         }
 }
 

@@ -50,6 +50,7 @@ static void add_counts(history_counts *to, history_counts more)
     to->issued += more.issued;
     to->outcomes += more.outcomes;
     to->ejected += more.ejected;
+    to->resumed += more.resumed;
     to->executed += more.executed;
     to->installs += more.installs;
     to->stale += more.stale;

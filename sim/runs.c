@@ -69,6 +69,7 @@ static void add_run(sums *to, const run_result *r)
     to->sections += r->counts.sections;
     to->operations += r->counts.outcomes;
     to->ejected += r->counts.ejected;
+    to->resumed += r->counts.resumed;
     to->installs += r->counts.installs;
     to->virtual_us += r->tally.end;
     larger(&to->longest_wait, r->counts.longest_wait);
@@ -93,6 +94,7 @@ static void add_sums(sums *to, const sums *more)
     to->sections += more->sections;
     to->operations += more->operations;
     to->ejected += more->ejected;
+    to->resumed += more->resumed;
     to->installs += more->installs;
     to->virtual_us += more->virtual_us;
     larger(&to->longest_wait, more->longest_wait);

@@ -7,7 +7,7 @@
 typedef struct sums {
     uint64_t runs, events, actions, messages, heartbeats, lost, crashes, forgettings, suspicions,
         suspended;
-    uint64_t decisions, sections, operations, ejected, installs, virtual_us;
+    uint64_t decisions, sections, operations, ejected, resumed, installs, virtual_us;
     uint64_t longest_wait, longest_stall, longest_settling, most_epochs;
 } sums;
 

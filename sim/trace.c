@@ -135,6 +135,11 @@ static void tell_action(FILE *out, const note *n)
                 (number)(a->token >> WME_ENTRY_BITS),
                 (number)(a->token & ((1ULL << WME_ENTRY_BITS) - 1)));
         break;
+    case WME_KEPT:
+        fprintf(out, "keeps person %u inside, token %llu.%llu", n->person,
+                (number)(a->token >> WME_ENTRY_BITS),
+                (number)(a->token & ((1ULL << WME_ENTRY_BITS) - 1)));
+        break;
     case WME_REM:
         fprintf(out, "says rem to person %u", n->person);
         break;
@@ -213,6 +218,10 @@ static void tell_line(trace *t, const note *n)
         break;
     case NOTE_TICK:
         fputs("tick", out);
+        break;
+    case NOTE_RESUME:
+        fprintf(out, "person %u resumes %llu.%llu", n->person, (number)(n->value >> WME_ENTRY_BITS),
+                (number)(n->value & ((1ULL << WME_ENTRY_BITS) - 1)));
         break;
     case NOTE_TRY:
     case NOTE_EXIT:

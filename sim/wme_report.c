@@ -49,10 +49,10 @@ void report_runs(const runs_result *r, const wishes *w, FILE *out)
             (double)s->suspicions / runs, (double)s->decisions / runs,
             (double)s->virtual_us * 1e-6 / runs);
     fprintf(out,
-            "  %llu sections, %llu operations, %llu ejected, %llu snapshots and restarts, "
-            "%llu suspended, %llu disks lost\n",
-            (number)s->sections, (number)s->operations, (number)s->ejected, (number)s->installs,
-            (number)s->suspended, (number)s->forgettings);
+            "  %llu sections, %llu operations, %llu ejected, %llu resumed, %llu snapshots and "
+            "restarts, %llu suspended, %llu disks lost\n",
+            (number)s->sections, (number)s->operations, (number)s->ejected, (number)s->resumed,
+            (number)s->installs, (number)s->suspended, (number)s->forgettings);
     fprintf(out,
             "  longest wait %.0f ms, longest stall %.0f ms, longest settling %.0f ms, highest "
             "epoch %llu\n",
@@ -91,6 +91,7 @@ void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
     json_integer(&j, "sections", s->sections);
     json_integer(&j, "operations", s->operations);
     json_integer(&j, "ejected", s->ejected);
+    json_integer(&j, "resumed", s->resumed);
     json_integer(&j, "installs", s->installs);
     json_integer(&j, "longest_wait_us", s->longest_wait);
     json_integer(&j, "longest_stall_us", s->longest_stall);

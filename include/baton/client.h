@@ -14,18 +14,22 @@
  * message until the holder has left: until then the client answers by itself (wdme, Theorem 1).
  * Threads that try the same lock at the same time share one message and its answer.
  *
- * What is held is held by the connection: if that breaks, or if the server has not heard of this
- * process for the length of its lease, the lock is lost, and another may hold it. The process hears
- * of it at once (`lost`, and baton_client_fd), or by its own clock when the lease is over,
- * whichever is first: that is always before the server gives the lock to another, if clocks run
- * alike.
+ * What is held is held by the connection: if that breaks (but see below for clusters), or if the
+ * server has not heard of this process for the length of its lease, the lock is lost, and another
+ * may hold it. The process hears of it at once (`lost`, and baton_client_fd), or by its own clock
+ * when the lease is over, whichever is first: that is always before the server gives the lock to
+ * another, if clocks run alike.
  *
  * Of a cluster, give all nodes: "a:7700,b:7700,c:7700". Any is as good as another; when one cannot
- * be reached, or its connection breaks, the next in the list is tried. What was held over that
- * connection is lost; who waited goes on at the next node, behind those who wait already. A node
- * that sees no majority renews no lease: what is held over it is lost when the lease is over. But
- * the others may have given it away before; against that only the token, and operations
- * (baton_client_issue), are safe.
+ * be reached, or its connection breaks, the next in the list is tried. Who waited goes on there,
+ * behind those who wait already. What is held, under a lease, goes on at the same node or another,
+ * if nobody was inside since: it is lost only if somebody was, or the lease is over before. While
+ * it is on its way it counts as held (baton_client_holds), operations and exits wait, and the token
+ * stays what it was: nobody can have got a larger one in between. To this end a node keeps what is
+ * held until its lease is over, even if the process has died.
+ *
+ * A node that hangs, or sees no majority, is left too, but the others may let somebody in before
+ * that is noticed; against that only the token, and operations (baton_client_issue), are safe.
  */
 #ifndef BATON_CLIENT_H
 #define BATON_CLIENT_H
@@ -45,7 +49,7 @@ typedef struct baton_client_options {
      * between, are nodes of one cluster.
      */
     const char *address;
-    const char *password; /* for AUTH; NULL: none */
+    const char *password; /* proved to the server, and never sent; NULL: none */
     uint32_t lease_ms;    /* renewed by the client itself while the process runs; 0: no lease */
     /* For connecting, to all addresses together, and for an answer to anything but a wait */
     uint32_t patience_ms; /* (5000) */
@@ -83,8 +87,9 @@ BATON_API int baton_client_try(baton_client *client, const char *name, uint64_t 
 BATON_API int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms,
                                 uint64_t *token);
 /*
- * Leaves. BATON_LOST: it was not held any more, so somebody else may have been inside since, or the
- * server did not say. The lock is left either way.
+ * Leaves; waits for a section that is on its way to another node. BATON_LOST: it was not held any
+ * more, so somebody else may have been inside since, or the server did not say. The lock is left
+ * either way.
  */
 BATON_API int baton_client_exit(baton_client *client, const char *name, uint64_t token);
 
@@ -107,8 +112,10 @@ typedef struct baton_client_reply {
  * Executes an operation, such as SET key value, on what a lock of a cluster guards, from within the
  * section of that token: on all nodes or none, and never after the section. BATON_OK: `reply` is
  * the result, or says what is wrong with the operation. BATON_LOST: the section is over, and
- * nothing was executed. BATON_UNREACHABLE: the connection broke, and the section with it; whether
- * it was executed is not known. An operation has 1 to 29 words, of 60000 bytes together.
+ * nothing was executed. BATON_UNREACHABLE: the connection broke while it was under way; whether it
+ * was executed is not known, and it is not repeated. The section may go on over another connection
+ * (baton_client_holds): from there, what was changed can be seen. An operation has 1 to 29 words,
+ * of 60000 bytes together.
  */
 BATON_API int baton_client_issue(baton_client *client, const char *name, uint64_t token,
                                  const baton_client_word *words, size_t count,

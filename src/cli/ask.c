@@ -1,5 +1,6 @@
 /* Questions to a server, in RESP (docs: the protocol of Redis, versions 2 and 3). */
 #include "ask.h"
+#include "../net/proof.h"
 #include "cli.h"
 #include "places.h"
 
@@ -155,17 +156,31 @@ int ask_send(ask *a, size_t count, const char *const *words, ask_item *first)
 
 /* ---- begin and end ---- */
 
+/* The password itself is never sent, whatever the server says. */
+static int prove_password(ask *a, const char *password_file)
+{
+    ask_item item = {0};
+    char hex[PROOF_HEX + 1];
+    char *password = read_password(a->command, password_file);
+    if (password == NULL)
+        return EXIT_FAILED;
+    int error = ask_send(a, 2, (const char *const[]){"AUTH", "CHALLENGE"}, &item);
+    bool fine = error == EXIT_DONE && item.kind == '$' &&
+                proof_answer(password, (resp_word){item.text, item.bytes}, hex);
+    free(password);
+    if (error == EXIT_DONE && !fine)
+        return complain(a, "the server does not ask for a proof of the password", "");
+    return fine ? ask_send(a, 3, (const char *const[]){"AUTH", "PROOF", hex}, &item) : error;
+}
+
 static int introduce(ask *a, const char *password_file)
 {
     ask_item item = {0};
-    char *password = NULL;
     if (password_file == NULL)
         password_file = getenv("BATON_PASSWORD_FILE");
-    if (password_file != NULL && (password = read_password(a->command, password_file)) == NULL)
-        return EXIT_FAILED;
-    const char *words[] = {"HELLO", "3", "AUTH", "default", password};
-    int error = ask_send(a, password == NULL ? 2 : 5, words, &item);
-    free(password);
+    int error = password_file != NULL ? prove_password(a, password_file) : EXIT_DONE;
+    if (error == EXIT_DONE)
+        error = ask_send(a, 2, (const char *const[]){"HELLO", "3"}, &item);
     for (int64_t more = item.number; error == EXIT_DONE && more > 0; more--)
         error = ask_next(a, &item);
     return error;

@@ -26,7 +26,7 @@ static void help(void)
         "  --try                 do not wait for the lock\n"
         "  --timeout S           wait so many seconds at most (for ever, in order of arrival)\n"
         "  --lease S             a holder that is silent for so long has lost the lock; 0: never\n"
-        "                        (10; of a cluster 1)\n"
+        "                        (10; of a cluster 3)\n"
         "  --grace S             from TERM to KILL when the lock is lost (a quarter of the lease;\n"
         "                        of a cluster 0.1)\n"
         "  --on-lost COMMAND     then run this by the shell\n"
@@ -63,10 +63,10 @@ static const uint64_t NOT_GIVEN = UINT64_MAX;
 static const uint64_t USUAL_LEASE = 10000;
 static const uint64_t GRACE_WITHOUT_LEASE = 5000;
 /*
- * A cluster takes a lock from a node that died after about 0.4 s. A lease as short as that would
- * end commands for every hiccup; but a command whose connection broke should be dead before.
+ * A cluster takes a lock from a node that died after about 0.4 s. The lease is long enough to go on
+ * at another node then; but if this cannot be, the command should not run for much longer.
  */
-static const uint64_t CLUSTER_LEASE = 1000, CLUSTER_GRACE = 100;
+static const uint64_t CLUSTER_LEASE = 3000, CLUSTER_GRACE = 100;
 static const int64_t REMARK_AFTER = 2000;
 enum { ATTEMPTS = 5, GUARD_PAUSE = 10 };
 

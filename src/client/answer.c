@@ -26,9 +26,11 @@ static void have_reset(baton_client *c, lock_name *n, uint64_t generation)
 static void have_lost(baton_client *c, line *k, lock_name *n, uint64_t generation)
 {
     wdme_client *a = k == c->main ? &n->a : &k->a;
-    hold *h = names_hold(n, generation);
+    hold *h = names_hold_over(n, k, generation);
+    if (h != NULL)
+        generation = a->token; /* it was another one when it came in */
     wdme_client_receive(a, (wdme_message){.kind = WDME_LOST, .generation = generation});
-    if (h == NULL || h->over != k)
+    if (h == NULL)
         return; /* it has left meanwhile */
     hold_lose(c, n, h);
     if (k != c->main && k->users == 0 && !k->idle) /* else the call that uses it will say so */
@@ -36,19 +38,28 @@ static void have_lost(baton_client *c, line *k, lock_name *n, uint64_t generatio
     names_tidy(&c->names, n);
 }
 
+/* The section goes on in another epoch; from there it can be resumed. */
+static void have_kept(const line *k, const lock_name *n, uint64_t generation)
+{
+    hold *h = names_hold_over(n, k, 0);
+    if (h != NULL)
+        h->wire = generation;
+}
+
 /*
  * The node sees no majority, so the others may give away what is held here, and it would not know.
- * So the lease goes on to its end. Who holds nothing is better off elsewhere.
+ * So the lease goes on to its end; but who waits for no answer is better off elsewhere.
  */
 static void have_suspended(baton_client *c, line *k)
 {
     k->suspended = true;
-    if (k->holds == 0 && c->servers > 1)
+    if (c->servers > 1 && (k->holds == 0 || (k->users == 0 && move_can(c, k))))
         line_cut(c, k, ECONNRESET);
 }
 
 /*
- * "reset", "lost" or "ejected" (lost, by a cluster), name, generation; "suspended" or "resumed".
+ * "reset", "lost" or "ejected" (lost, by a cluster), "kept", name, generation; "suspended" or
+ * "resumed".
  * Others are for clients that know what they mean.
  */
 static bool take_push(baton_client *c, line *k, const resp_reply *push)
@@ -73,6 +84,8 @@ static bool take_push(baton_client *c, line *k, const resp_reply *push)
         return true;
     if (resp_is(e[0].text, "LOST") || resp_is(e[0].text, "EJECTED"))
         have_lost(c, k, n, (uint64_t)e[2].number);
+    else if (resp_is(e[0].text, "KEPT"))
+        have_kept(k, n, (uint64_t)e[2].number);
     else if (resp_is(e[0].text, "RESET") && k == c->main)
         have_reset(c, n, (uint64_t)e[2].number);
     return true;
@@ -104,7 +117,7 @@ static void enter(baton_client *c, line *k, request *r, uint64_t token)
 {
     hold *h = r->hold;
     r->hold = NULL;
-    r->token = h->token = token;
+    r->token = h->token = h->wire = token;
     h->over = k;
     hold_attach(r->of, h);
     c->counts.entries++;
@@ -188,6 +201,9 @@ static bool take_reply(baton_client *c, line *k, const reply_value *v, resp_word
     case ASK_ISSUE:
         fine = take_result(r, v, bytes);
         break;
+    case ASK_RESUME:
+        fine = move_take(c, k, v);
+        break;
     case ASK_RENEW:
         fine = v->kind == REPLY_INTEGER;
         if (r == &k->renewal)
@@ -198,6 +214,8 @@ static bool take_reply(baton_client *c, line *k, const reply_value *v, resp_word
     }
     if (!fine)
         return false; /* the line is cut, and the request ends with it */
+    if (k->dead)
+        return true; /* by this answer */
     k->first = next;
     if (next == NULL)
         k->last = NULL;

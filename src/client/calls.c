@@ -295,7 +295,7 @@ static int leave(baton_client *c, lock_name *n, hold *h, const lock_wanted *w)
     line *k = h->over;
     bool is_main = k == c->main;
     request r = {.kind = ASK_EXIT};
-    uint64_t token = h->token;
+    uint64_t token = h->wire;
     hold_detach(n, h);
     free(h);
     wdme_client_exit(is_main ? &n->a : &k->a);
@@ -320,6 +320,8 @@ int baton_client_exit(baton_client *client, const char *name, uint64_t token)
     pthread_mutex_lock(&c->mutex);
     lock_name *n = names_find(&c->names, w.name, w.bytes, w.hash);
     hold *h = n != NULL ? names_hold(n, token) : NULL;
+    if (h != NULL)
+        h = move_await(c, n, token);
     if (h == NULL)
         return call_end(c, BATON_LOST, 0);
     if (line_is_over(c, h->over, clock_now())) {

@@ -18,15 +18,32 @@ static void start_sync(baton_client *c)
     pthread_condattr_init(&c->monotonic);
     pthread_condattr_setclock(&c->monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&c->attempted, NULL);
+    pthread_cond_init(&c->moved, NULL);
+    pthread_cond_init(&c->adrift, &c->monotonic);
 }
 
-/* The keeper takes no signals: they are for threads of the process. */
-static int start_keeper(baton_client *c)
+static void end_keeper(baton_client *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    c->closing = true;
+    keeper_wake(c);
+    pthread_cond_signal(&c->adrift);
+    pthread_mutex_unlock(&c->mutex);
+    pthread_join(c->keeper, NULL);
+}
+
+/* They take no signals: these are for threads of the process. */
+static int start_threads(baton_client *c)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&c->keeper, NULL, keeper_run, c);
+    if (error == 0 && c->session[0] != '\0') {
+        error = pthread_create(&c->mover, NULL, move_run, c);
+        if (error != 0)
+            end_keeper(c);
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -55,6 +72,8 @@ static void free_client(baton_client *c)
     if (c->watch_fd >= 0)
         close(c->watch_fd);
     pthread_cond_destroy(&c->attempted);
+    pthread_cond_destroy(&c->moved);
+    pthread_cond_destroy(&c->adrift);
     pthread_condattr_destroy(&c->monotonic);
     pthread_mutex_destroy(&c->mutex);
     free(c->addresses);
@@ -97,12 +116,12 @@ int baton_client_open(const baton_client_options *options, baton_client **client
     if (c == NULL)
         return BATON_SYSTEM;
     int result = BATON_BAD_ARGUMENT;
-    c->main = servers_split(c) ? line_open(c, 0, &result) : NULL;
+    c->main = servers_split(c) && move_name(c) ? line_open(c, 0, &result) : NULL;
     int error = errno;
     if (c->main != NULL) {
         c->line_count = 1;
         line_add(c, c->main);
-        error = start_keeper(c);
+        error = start_threads(c);
         result = error == 0 ? BATON_OK : BATON_SYSTEM;
     }
     if (result == BATON_OK) {
@@ -148,11 +167,9 @@ void baton_client_close(baton_client *client)
             break;
         baton_client_exit(c, r.name, r.token);
     }
-    pthread_mutex_lock(&c->mutex);
-    c->closing = true;
-    keeper_wake(c);
-    pthread_mutex_unlock(&c->mutex);
-    pthread_join(c->keeper, NULL);
+    end_keeper(c);
+    if (c->session[0] != '\0')
+        pthread_join(c->mover, NULL);
     free_client(c);
 }
 

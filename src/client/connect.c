@@ -1,4 +1,5 @@
-/* Connecting: addresses, sockets, and what is said first (HELLO with AUTH, RENEW). */
+/* Connecting: addresses, sockets, and what is said first (AUTH, HELLO, SESSION, RENEW). */
+#include "../net/proof.h"
 #include "room.h"
 
 #include <errno.h>
@@ -112,18 +113,6 @@ static int connect_tcp(const char *address, uint64_t until)
 
 /* ---- what is said first ---- */
 
-static void say_hello(const baton_client *c, resp_out *out)
-{
-    resp_array(out, c->password != NULL ? 5 : 2);
-    resp_text(out, "HELLO");
-    resp_text(out, "3");
-    if (c->password != NULL) {
-        resp_text(out, "AUTH");
-        resp_text(out, "default");
-        resp_text(out, c->password);
-    }
-}
-
 /* The next reply, from the beginning of `in`; there it stays. */
 static resp_parsed read_reply(line *k, uint64_t until, resp_reply *reply)
 {
@@ -198,21 +187,61 @@ static int set_lease(const baton_client *c, line *k, uint64_t until)
     if (result != BATON_OK)
         return result;
     k->sure_until = sent_at + lease_counted(c);
-    k->renew_at = sent_at + c->lease / 3;
+    k->renew_at = sent_at + lease_pause(c, k);
     return reply.value.kind == REPLY_INTEGER ? BATON_OK : BATON_REFUSED;
+}
+
+static void say(resp_out *out, uint32_t count, const char *const *words)
+{
+    resp_array(out, count);
+    for (uint32_t i = 0; i < count; i++)
+        resp_text(out, words[i]);
+}
+
+/* The password itself is never sent, whatever the server says. */
+static int prove_password(const baton_client *c, line *k, uint64_t until)
+{
+    resp_reply reply;
+    char hex[PROOF_HEX + 1];
+    say(&k->out, 2, (const char *const[]){"AUTH", "CHALLENGE"});
+    int result = exchange(k, until, &reply);
+    if (result != BATON_OK)
+        return result;
+    if (reply.value.kind != REPLY_BULK || !proof_answer(c->password, reply.value.text, hex))
+        return BATON_REFUSED;
+    say(&k->out, 3, (const char *const[]){"AUTH", "PROOF", hex});
+    result = exchange(k, until, &reply);
+    return result != BATON_OK || reply.value.kind != REPLY_ERROR ? result : BATON_REFUSED;
+}
+
+/* A node that does not know sessions, or that one, lets us go on without. */
+static int say_session(const baton_client *c, line *k, uint64_t until)
+{
+    resp_reply reply;
+    say(&k->out, 2, (const char *const[]){"SESSION", c->session});
+    int result = exchange(k, until, &reply);
+    k->named = result == BATON_OK && reply.value.kind != REPLY_ERROR;
+    return result;
 }
 
 static int introduce(const baton_client *c, line *k, uint64_t until)
 {
     resp_reply reply;
-    say_hello(c, &k->out);
-    int result = exchange(k, until, &reply);
+    int result = c->password != NULL ? prove_password(c, k, until) : BATON_OK;
+    if (result != BATON_OK)
+        return result;
+    say(&k->out, 2, (const char *const[]){"HELLO", "3"});
+    result = exchange(k, until, &reply);
     if (result != BATON_OK)
         return result;
     /* Nothing is asked before the answer: whatever came behind it is not the protocol. */
     if (reply.value.kind != REPLY_MAP || !says(&reply, "SERVER", "BATON") || k->in_bytes > 0)
         return BATON_REFUSED;
     k->is_cluster = says(&reply, "MODE", "CLUSTER");
+    if (k->is_cluster && c->session[0] != '\0')
+        result = say_session(c, k, until);
+    if (result != BATON_OK)
+        return result;
     return c->lease == 0 ? BATON_OK : set_lease(c, k, until);
 }
 
@@ -249,7 +278,7 @@ bool line_make_room(line *k)
     return true;
 }
 
-static line *open_one(const baton_client *c, uint32_t server, uint64_t patience, int *result)
+line *line_open_at(const baton_client *c, uint32_t server, uint64_t patience, int *result)
 {
     line *k = calloc(1, sizeof *k);
     if (k == NULL) {
@@ -277,7 +306,7 @@ line *line_open(const baton_client *c, uint32_t first, int *result)
     line *k = NULL;
     *result = BATON_UNREACHABLE;
     for (uint32_t i = 0; i < c->servers && k == NULL && *result == BATON_UNREACHABLE; i++)
-        k = open_one(c, (first + i) % c->servers, c->patience / c->servers, result);
+        k = line_open_at(c, (first + i) % c->servers, c->patience / c->servers, result);
     return k;
 }
 

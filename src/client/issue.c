@@ -29,8 +29,8 @@ int baton_client_issue(baton_client *client, const char *name, uint64_t token,
         return result != BATON_OK ? result : BATON_BAD_ARGUMENT;
     *reply = (baton_client_reply){0};
     pthread_mutex_lock(&c->mutex);
-    const lock_name *n = names_find(&c->names, w.name, w.bytes, w.hash);
-    const hold *h = n != NULL ? names_hold(n, token) : NULL;
+    lock_name *n = names_find(&c->names, w.name, w.bytes, w.hash);
+    const hold *h = n != NULL ? move_await(c, n, token) : NULL;
     if (h == NULL)
         return call_end(c, BATON_LOST, 0);
     if (line_is_over(c, h->over, clock_now())) {
@@ -38,7 +38,7 @@ int baton_client_issue(baton_client *client, const char *name, uint64_t token,
         return call_end(c, BATON_LOST, 0);
     }
     request r = {.kind = ASK_ISSUE, .words = words, .word_count = count};
-    call_ask(c, h->over, &r, &w, token, c->patience);
+    call_ask(c, h->over, &r, &w, h->wire, c->patience);
     *reply = (baton_client_reply){r.reply, r.reply_bytes};
     return call_end(c, r.result, r.error);
 }

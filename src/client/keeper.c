@@ -91,7 +91,7 @@ static void bury(baton_client *c)
     line **link = &c->lines;
     while (*link != NULL) {
         line *k = *link;
-        if (k->dead && k->users == 0) {
+        if (k->dead && k->users == 0 && k->holds == 0) {
             *link = k->next;
             c->line_count--;
             line_free(k);
@@ -112,10 +112,31 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* What it has kept is adrift until the lease is over. */
+static uint64_t look_after_dead(baton_client *c, line *k, uint64_t now)
+{
+    if (k->holds == 0)
+        return UINT64_MAX;
+    if (now < k->sure_until)
+        return k->sure_until;
+    line_lose(c, k);
+    return UINT64_MAX;
+}
+
+/* When its node counts as silent: what is held over it is then better off elsewhere. */
+static uint64_t silent_at(const baton_client *c, const line *k)
+{
+    bool asked = k->renewing && k->first == &k->renewal; /* not behind what may take long */
+    return asked && k->holds > 0 && move_can(c, k) ? k->renewal.sent_at + lease_pause(c, k)
+                                                   : UINT64_MAX;
+}
+
 /* Does what is due for one line; returns when it is to be looked at again. */
 static uint64_t look_after(baton_client *c, line *k, uint64_t now, uint32_t *idle)
 {
     uint64_t next = UINT64_MAX;
+    if (k->dead)
+        return look_after_dead(c, k, now);
     if (k->idle) {
         next = line_idle_until(k);
         if (now >= next || ++*idle > MOST_IDLE)
@@ -123,14 +144,14 @@ static uint64_t look_after(baton_client *c, line *k, uint64_t now, uint32_t *idl
     }
     if (k->dead || !is_kept_alive(c, k))
         return next;
-    if (line_is_over(c, k, now)) {
+    if (line_is_over(c, k, now) || now >= silent_at(c, k)) {
         line_cut(c, k, ETIMEDOUT);
-        return next;
+        return look_after_dead(c, k, now);
     }
     if (!k->renewing && now >= k->renew_at)
         line_renew(c, k);
     if (!k->unsure)
-        next = sooner(next, k->sure_until);
+        next = sooner(next, sooner(k->sure_until, silent_at(c, k)));
     return k->renewing ? next : sooner(next, k->renew_at);
 }
 
@@ -140,8 +161,7 @@ static int look_after_all(baton_client *c)
     uint64_t next = UINT64_MAX;
     uint32_t idle = 0;
     for (line *k = c->lines; k != NULL; k = k->next)
-        if (!k->dead)
-            next = sooner(next, look_after(c, k, now, &idle));
+        next = sooner(next, look_after(c, k, now, &idle));
     c->keeper_until = next;
     if (next == UINT64_MAX)
         return -1;

@@ -40,11 +40,18 @@ uint64_t lease_counted(const baton_client *c)
     return c->lease - c->lease / 16;
 }
 
+/* A section that moves if its node is silent must not notice that too late for the move. */
+uint64_t lease_pause(const baton_client *c, const line *k)
+{
+    return k->named ? c->lease / 6 : c->lease / 3;
+}
+
 void line_add(baton_client *c, line *k)
 {
     k->next = c->lines;
     c->lines = k;
     c->counts.messages += c->lease > 0 ? 4 : 2; /* HELLO, RENEW, and the answers */
+    c->counts.messages += k->named ? 2 : 0;
     c->next_server = k->server; /* the others shall go where this one has found somebody */
     c->is_cluster = k->is_cluster;
     keeper_watch(c, k);
@@ -79,15 +86,27 @@ void line_stir(baton_client *c, line *k)
 
 /* ---- the end ---- */
 
-/* Nothing that was known or held over the line remains. */
-static void cut_name(baton_client *c, lock_name *n, void *context)
+static void lose_name(baton_client *c, lock_name *n, void *context)
 {
-    line *k = context;
+    const line *k = context;
     for (hold *h = n->holds, *next; h != NULL; h = next) {
         next = h->next;
         if (h->over == k)
             hold_lose(c, n, h);
     }
+    names_tidy(&c->names, n);
+}
+
+void line_lose(baton_client *c, line *k)
+{
+    names_each(c, lose_name, k);
+    assert(k->holds == 0);
+}
+
+/* Nothing that was known over the line remains. */
+static void cut_name(baton_client *c, lock_name *n, void *context)
+{
+    const line *k = context;
     if (k == c->main) {
         wdme_client_cut(&n->a);
         pthread_cond_broadcast(&n->answered);
@@ -121,13 +140,19 @@ void line_cut(baton_client *c, line *k, int error)
     while (k->first != NULL) {
         request *r = k->first;
         k->first = r->next;
-        request_finish(r, BATON_UNREACHABLE, error);
+        if (r == &k->resumption)
+            move_take(c, k, NULL);
+        else
+            request_finish(r, BATON_UNREACHABLE, error);
     }
     k->last = NULL;
     k->renewing = false;
     wdme_client_cut(&k->a);
     names_each(c, cut_name, k);
-    assert(k->holds == 0);
+    if (error == 0 || !move_can(c, k) || line_is_over(c, k, clock_now()))
+        line_lose(c, k);
+    else if (k->holds > 0)
+        pthread_cond_signal(&c->adrift);
     bool was_main = k == c->main;
     if (was_main)
         c->main = NULL;
@@ -197,6 +222,15 @@ static void put_operation(resp_out *out, const request *r, const char *name, uin
         resp_bulk(out, r->words[i].at, r->words[i].bytes);
 }
 
+static void put_resumption(resp_out *out, const request *r, const char *name, uint64_t token)
+{
+    resp_array(out, 4);
+    resp_text(out, "RESUME");
+    resp_text(out, name);
+    put_number(out, token);
+    put_number(out, r->wait_ms);
+}
+
 static void enlist(baton_client *c, line *k, request *r)
 {
     r->next = NULL;
@@ -207,7 +241,7 @@ static void enlist(baton_client *c, line *k, request *r)
     else
         k->first = r;
     k->last = r;
-    k->renew_at = r->sent_at + c->lease / 3; /* every command renews the lease */
+    k->renew_at = r->sent_at + lease_pause(c, k); /* every command renews the lease */
     c->counts.messages++;
 }
 
@@ -233,7 +267,8 @@ static void become_reader(const baton_client *c, line *k, request *r)
 void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t number)
 {
     assert(!k->dead);
-    become_reader(c, k, r); /* before there can be an answer, lest that wake the keeper */
+    if (r->awaited)
+        become_reader(c, k, r); /* before there can be an answer, lest that wake the keeper */
     enlist(c, k, r);
     switch (r->kind) {
     case ASK_TRY:
@@ -250,6 +285,9 @@ void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t n
         break;
     case ASK_ISSUE:
         put_operation(&k->out, r, name, number);
+        break;
+    case ASK_RESUME:
+        put_resumption(&k->out, r, name, number);
         break;
     }
     line_flush(c, k);

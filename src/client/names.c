@@ -137,6 +137,14 @@ hold *names_hold(const lock_name *n, uint64_t token)
     return h;
 }
 
+hold *names_hold_over(const lock_name *n, const line *k, uint64_t wire)
+{
+    hold *h = n->holds;
+    while (h != NULL && (h->over != k || (wire != 0 && h->wire != wire)))
+        h = h->next;
+    return h;
+}
+
 void hold_attach(lock_name *n, hold *h)
 {
     h->next = n->holds;
@@ -161,5 +169,6 @@ void hold_lose(baton_client *c, lock_name *n, hold *h)
     *c->untold_end = h;
     c->untold_end = &h->next;
     c->counts.lost++;
+    pthread_cond_broadcast(&c->moved);
     keeper_wake(c);
 }

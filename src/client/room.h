@@ -5,6 +5,10 @@
  *   waiting lines   LOCK blocks its line, so each wait has one of its own, and the lock is then
  *                   held over that one; those that are idle are kept for a while
  *
+ * When a line breaks over which something is held, and the servers are nodes of a cluster, its
+ * sections are adrift: held still, over a line that is dead. A thread of the client's, the mover,
+ * makes a new line for each, and asks there to go on with it (move.c), until the lease is over.
+ *
  * Whoever calls sends, and reads the answer, too, if nobody reads that line yet: an answer that one
  * thread reads for another costs a thread switch more. A thread of the client's, the keeper, reads
  * lines that no caller reads, renews leases and tells of what was lost.
@@ -31,6 +35,7 @@ enum {
     MOST_REPLY = 128 * 1024,      /* bytes */
     MOST_SERVERS = 64,            /* addresses of one client */
     MOST_MOVES = 1000,            /* of one wait, from server to server */
+    SESSION_BYTES = 33,           /* of the id of a session, with its end */
     MOST_UNSENT = 4 * 1024 * 1024 /* bytes, for one line */
 };
 
@@ -44,6 +49,10 @@ typedef struct hold {
     struct hold *next;
     line *over;
     uint64_t token;
+    uint64_t wire;    /* the same, as the server knows it: another one after a move */
+    bool moves;       /* a new line is made for it, or asks for it */
+    uint32_t tried;   /* servers, to move to */
+    uint64_t move_at; /* not before */
     char name[];
 } hold;
 
@@ -67,7 +76,14 @@ typedef struct lock_names {
     size_t buckets, count;
 } lock_names;
 
-typedef enum request_kind { ASK_TRY, ASK_LOCK, ASK_EXIT, ASK_RENEW, ASK_ISSUE } request_kind;
+typedef enum request_kind {
+    ASK_TRY,
+    ASK_LOCK,
+    ASK_EXIT,
+    ASK_RENEW,
+    ASK_ISSUE,
+    ASK_RESUME
+} request_kind;
 
 /* Something sent and not yet answered. Lives with its caller, who waits until it is done. */
 typedef struct request {
@@ -80,7 +96,8 @@ typedef struct request {
     wdme_client *a;
     const baton_client_word *words; /* of ISSUE: the operation */
     size_t word_count;
-    char *reply; /* of ISSUE: allocated when it comes, ended by a zero */
+    uint64_t wait_ms; /* of RESUME: for which the server may wait */
+    char *reply;      /* of ISSUE: allocated when it comes, ended by a zero */
     size_t reply_bytes;
     bool done;
     int result;
@@ -96,6 +113,7 @@ struct line {
     int socket;
     uint32_t server;  /* which of the addresses */
     bool is_cluster;  /* a node of one answers */
+    bool named;       /* and knows the session: what is held over the line can be resumed */
     bool dead;        /* cut: nothing is sent or read any more */
     bool has_reader;  /* a caller reads; others, and the keeper, leave it to that one */
     uint32_t watched; /* events for which the keeper is woken (epoll) */
@@ -107,6 +125,7 @@ struct line {
     request *first, *last;
     request renewal; /* RENEW that nobody waits for; in the list while `renewing` */
     bool renewing;
+    request resumption; /* RESUME, likewise; `token` is that of the hold, as the process knows it */
     uint64_t renew_at;
     uint64_t sure_until; /* the server keeps what is held until then, at least */
     bool unsure;         /* the grant came so late that the lease must be renewed first */
@@ -120,6 +139,7 @@ struct baton_client {
     pthread_mutex_t mutex;
     pthread_condattr_t monotonic;
     char *addresses, *password;
+    char session[SESSION_BYTES]; /* random; "" if there are not several servers, or is no lease */
     const char *server[MOST_SERVERS]; /* the addresses, one by one */
     uint32_t servers;
     uint32_t next_server; /* where the next line is tried first */
@@ -145,6 +165,9 @@ struct baton_client {
     int watch_fd;          /* what the keeper sleeps at (epoll): lines, and wake_fd */
     uint64_t keeper_until; /* when it wakes by itself, at the latest */
     pthread_t keeper;
+    pthread_t mover;       /* if `session` is not empty */
+    pthread_cond_t adrift; /* for the mover: there is something to do */
+    pthread_cond_t moved;  /* a hold that was adrift is not any more */
     bool closing;
 };
 
@@ -161,6 +184,8 @@ void names_free(lock_names *in);
 void names_each(baton_client *c, void (*each)(baton_client *c, lock_name *n, void *context),
                 void *context);
 hold *names_hold(const lock_name *n, uint64_t token);
+/* The one over that line; NULL if there is none, or it is known there by another token. */
+hold *names_hold_over(const lock_name *n, const line *k, uint64_t wire);
 void hold_attach(lock_name *n, hold *h);
 void hold_detach(lock_name *n, hold *h);
 /* It was taken away: the keeper will tell. */
@@ -175,6 +200,8 @@ bool servers_split(baton_client *c);
  * NULL, with a result and errno, if none can be.
  */
 line *line_open(const baton_client *c, uint32_t first, int *result);
+/* The same to that one alone, within so many nanoseconds. */
+line *line_open_at(const baton_client *c, uint32_t server, uint64_t patience, int *result);
 /* There is room for more to come; false, with errno, if the reply is too large. */
 bool line_make_room(line *k);
 void line_free(line *k);
@@ -184,6 +211,8 @@ void line_free(line *k);
 uint64_t clock_now(void); /* nanoseconds; goes on while the machine sleeps, if it can */
 /* How long a lease counts here: a sixteenth less, for the sake of a clock that runs otherwise. */
 uint64_t lease_counted(const baton_client *c);
+/* How long after one command the next renews the lease. */
+uint64_t lease_pause(const baton_client *c, const line *k);
 void line_add(baton_client *c, line *k);
 /* Nobody uses a line for LOCK any more; until when it is kept; and somebody uses it again. */
 void line_rest(baton_client *c, line *k);
@@ -202,6 +231,25 @@ void line_cut(baton_client *c, line *k, int error);
 void line_flush(baton_client *c, line *k);
 void line_read(baton_client *c, line *k);
 bool line_is_over(const baton_client *c, const line *k, uint64_t now);
+
+/* The holds of a dead line, which it has kept so far. */
+void line_lose(baton_client *c, line *k);
+
+/* ---- move.c ---- */
+
+/* Whether what is held over that line is adrift when it breaks, and not lost. */
+bool move_can(const baton_client *c, const line *k);
+static inline bool is_adrift(const hold *h)
+{
+    return h->over->dead;
+}
+/* Until the hold of that token is not adrift; NULL if it is lost. The mutex is free meanwhile. */
+hold *move_await(baton_client *c, lock_name *n, uint64_t token);
+/* The answer to RESUME; NULL: the line broke before it came. */
+bool move_take(baton_client *c, line *k, const reply_value *v);
+/* A name for the session, if it can use one; false, with errno, if there is no chance to be had. */
+bool move_name(baton_client *c);
+void *move_run(void *client);
 
 /* ---- answer.c ---- */
 

@@ -68,11 +68,11 @@ static bool is_whole(const baton_replica_options *o)
 }
 
 /* Only replicas of the same name talk to each other, and no `baton node` with any. */
-static bool bind_name(baton_replica *r)
+static void bind_name(baton_replica *r)
 {
     char word[MOST_NAME + 16];
     snprintf(word, sizeof word, "resource %s", r->name);
-    return peers_bind(&r->driver.peers, word);
+    peers_bind(&r->driver.peers, word);
 }
 
 static int read_options(baton_replica *r, const baton_replica_options *o, char *why)
@@ -93,9 +93,9 @@ static int read_options(baton_replica *r, const baton_replica_options *o, char *
     r->name = strdup(name);
     r->data = strdup(o->data);
     r->secret = o->secret != NULL ? strdup(o->secret) : NULL;
-    if (r->name == NULL || r->data == NULL || (o->secret != NULL && r->secret == NULL) ||
-        !bind_name(r))
+    if (r->name == NULL || r->data == NULL || (o->secret != NULL && r->secret == NULL))
         return complain(why, BATON_SYSTEM, "out of memory");
+    bind_name(r);
     r->own = (store_own){&r->resource, apply, snapshot, restore};
     r->driver.data = r->data;
     r->driver.most_bytes = MOST_BYTES;

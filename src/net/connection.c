@@ -106,7 +106,7 @@ void connection_close(connection *c, const char *why)
     if (c->closing)
         return;
     c->closing = true;
-    log_line(LOG_DEBUG, "disconnected", "from=%s why=\"%s\"", c->session.from, why);
+    log_line(LOG_DEBUG, "disconnected", "from=%s why=\"%s\"", c->session.roles.from, why);
     uv_close(&c->socket.handle, handle_closed);
     give_up_wait(c);
     if (c->in->settings->grace > 0 && !c->in->stopping)
@@ -183,7 +183,7 @@ static void flush(connection *c)
         return;
     if (out->overflow) { /* also while a write is under way: it may be so for ever */
         log_line(LOG_WARN, "cut_off", "from=%s why=\"does not read what it gets\"",
-                 c->session.from);
+                 c->session.roles.from);
         connection_close(c, "does not read what it gets");
         return;
     }
@@ -368,10 +368,10 @@ void connection_welcome(loop *in, const newcomer *who)
     in->connections = c;
     atomic_fetch_add_explicit(in->connections_of_all, 1, memory_order_relaxed);
     if (who->is_unix)
-        snprintf(c->session.from, sizeof c->session.from, "unix");
+        snprintf(c->session.roles.from, sizeof c->session.roles.from, "unix");
     else
-        listen_peer_name(&c->socket.tcp, c->session.from, sizeof c->session.from);
-    log_line(LOG_DEBUG, "connected", "from=%s", c->session.from);
+        listen_peer_name(&c->socket.tcp, c->session.roles.from, sizeof c->session.roles.from);
+    log_line(LOG_DEBUG, "connected", "from=%s", c->session.roles.from);
     if (error != 0) {
         close(who->socket);
         connection_close(c, uv_strerror(error));

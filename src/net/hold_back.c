@@ -33,7 +33,7 @@ void hold_back_begin(server *of)
     }
     session_start(&of->before, &of->service, &of->loop[0].traffic, NULL);
     of->before.roles.hear = NULL;
-    snprintf(of->before.from, sizeof of->before.from, "before-the-restart");
+    snprintf(of->before.roles.from, sizeof of->before.roles.from, "before-the-restart");
     registry_hold_back(of->service.locks, &of->before.roles);
     of->held_back_until = milliseconds() + lease;
     log_line(LOG_WARN, "held_back", "ms=%" PRIu64 " why=\"leases of an earlier server may run\"",

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <openssl/crypto.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +91,7 @@ static void add_text(text *t, const char *piece)
 }
 
 /* The proof of who dials, or of who listens. */
-static bool make_proof(const peer_auth *a, bool of_who_dials, uint8_t proof[PROOF_BYTES])
+static void make_proof(const peer_auth *a, bool of_who_dials, uint8_t proof[PROOF_BYTES])
 {
     text t = {.bytes = 0};
     add_text(&t, "baton node 1");
@@ -102,22 +101,18 @@ static bool make_proof(const peer_auth *a, bool of_who_dials, uint8_t proof[PROO
     add(&t, a->dials ? a->own_nonce : a->other_nonce, PROOF_BYTES);
     add(&t, a->dials ? a->other_nonce : a->own_nonce, PROOF_BYTES);
     add(&t, a->of->digest, PROOF_BYTES);
-    return proof_make(a->secret, t.at, t.bytes, proof);
+    proof_make(a->secret, t.at, t.bytes, proof);
 }
 
-static bool say_proof(peer_auth *a, resp_out *out)
+static void say_proof(peer_auth *a, resp_out *out)
 {
     uint8_t proof[PROOF_BYTES];
     char hex[PROOF_HEX + 1];
-    if (!make_proof(a, a->dials, proof)) {
-        refuse(a, out, "out of memory");
-        return false;
-    }
+    make_proof(a, a->dials, proof);
     proof_to_hex(proof, hex);
     resp_array(out, 2);
     resp_text(out, "PROOF");
     resp_text(out, hex);
-    return true;
 }
 
 /* ---- what is heard ---- */
@@ -206,10 +201,9 @@ static void hear_hello(peer_auth *a, const resp_command *c, resp_out *out)
         return;
     if (!a->dials)
         say_hello(a, out);
-    if (a->secret.at == NULL)
-        a->state = PEER_AUTH_DONE;
-    else if (!a->dials || say_proof(a, out))
-        a->state = PEER_AUTH_PROOF;
+    a->state = a->secret.at == NULL ? PEER_AUTH_DONE : PEER_AUTH_PROOF;
+    if (a->secret.at != NULL && a->dials)
+        say_proof(a, out);
 }
 
 static void hear_proof(peer_auth *a, const resp_command *c, resp_out *out)
@@ -220,16 +214,16 @@ static void hear_proof(peer_auth *a, const resp_command *c, resp_out *out)
         refuse(a, out, "'%s' gave no proof of its secret", other_id(a));
         return;
     }
-    if (!make_proof(a, !a->dials, right)) {
-        refuse(a, out, "out of memory");
+    make_proof(a, !a->dials, right);
+    bool same = proof_same(given, right);
+    explicit_bzero(right, sizeof right);
+    if (!same) {
+        refuse(a, out, "'%s' and '%s' have different secrets", own_id(a), other_id(a));
         return;
     }
-    bool same = proof_same(given, right);
-    OPENSSL_cleanse(right, sizeof right);
-    if (!same)
-        refuse(a, out, "'%s' and '%s' have different secrets", own_id(a), other_id(a));
-    else if (a->dials || say_proof(a, out))
-        a->state = PEER_AUTH_DONE;
+    a->state = PEER_AUTH_DONE;
+    if (!a->dials)
+        say_proof(a, out);
 }
 
 /* "-ERR text": the other side's last words. Returns the bytes used, 0 if more are to come. */

@@ -27,6 +27,7 @@ enum {
     RECORD = 1 << 10,
     MISSED = 1 << 11,      /* operations, or the resource as a whole */
     IF_ACCEPTED = 1 << 12, /* no record without a ballot for it */
+    OWNERS = 1 << 13,      /* whether the owner is replaced, and who should be it */
 };
 
 static const struct kind {
@@ -38,7 +39,7 @@ static const struct kind {
     [WME_INVOKE] = {"INVOKE", SN | STABLE | OP},
     [WME_ACK] = {"ACK", SN | EXECUTED | AGAIN},
     [WME_DOINVOKE] = {"DOINVOKE", SN},
-    [WME_NEWEP] = {"NEWEP", EXECUTED | RECORD},
+    [WME_NEWEP] = {"NEWEP", EXECUTED | OWNERS | RECORD},
     [WME_SYNC] = {"SYNC", SN | EXECUTED},
     [WME_STATE] = {"STATE", EXECUTED | RECORD | MISSED},
     [WME_WHERE] = {"WHERE", REQUEST},
@@ -274,6 +275,10 @@ void walk_message(walk *w, wme_message *m, peer_snapshot *in)
         SMALL(w, &m->to, w->nodes - 1, "the new owner");
     if (has & AGAIN)
         FLAG(w, &m->again, "whether it is repeated");
+    if (has & OWNERS) {
+        FLAG(w, &m->replaces, "whether the owner is replaced");
+        FLAG(w, &m->resumes, "whether somebody resumes");
+    }
     if (has & OP)
         operation(w, &m->op);
     if (has & RECORD && (!(has & IF_ACCEPTED) || m->accepted != 0)) {

@@ -147,7 +147,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* `engine`: a line in the end, or nothing. */
-static bool make_digest(const peers *p, const char *engine, uint8_t digest[PROOF_BYTES])
+static void make_digest(const peers *p, const char *engine, uint8_t digest[PROOF_BYTES])
 {
     char text[WME_MOST_NODES * (PEERS_MOST_ID + 1) + PEERS_MOST_ENGINE + 16];
     size_t bytes = 0;
@@ -159,7 +159,7 @@ static bool make_digest(const peers *p, const char *engine, uint8_t digest[PROOF
     }
     if (*engine != '\0')
         bytes += (size_t)sprintf(text + bytes, "consensus %s\n", engine); /* no id has a space */
-    return proof_digest(text, bytes, digest);
+    proof_digest(text, bytes, digest);
 }
 
 bool peers_set_engine(peers *p, const char *engine)
@@ -170,21 +170,23 @@ bool peers_set_engine(peers *p, const char *engine)
         (named ? !peers_is_id(engine + 5, length - 5) : strcmp(engine, "etcd") != 0))
         return false;
     memcpy(p->engine, engine, length + 1);
-    return make_digest(p, engine, p->digest);
+    make_digest(p, engine, p->digest);
+    return true;
 }
 
-static bool bind_digest(uint8_t digest[PROOF_BYTES], const char *word)
+static void bind_digest(uint8_t digest[PROOF_BYTES], const char *word)
 {
     char text[PROOF_BYTES + PEERS_MOST_WORD];
     size_t length = strnlen(word, PEERS_MOST_WORD);
     memcpy(text, digest, PROOF_BYTES);
     memcpy(text + PROOF_BYTES, word, length);
-    return proof_digest(text, PROOF_BYTES + length, digest);
+    proof_digest(text, PROOF_BYTES + length, digest);
 }
 
-bool peers_bind(peers *p, const char *word)
+void peers_bind(peers *p, const char *word)
 {
-    return bind_digest(p->ids, word) && bind_digest(p->digest, word);
+    bind_digest(p->ids, word);
+    bind_digest(p->digest, word);
 }
 
 uint8_t peers_find(const peers *p, const char *id, size_t bytes)
@@ -210,8 +212,7 @@ bool peers_parse(peers *p, const char *list, const char *me, char words[PEERS_CO
     if (p->me == p->nodes)
         return complain(words, "this node, '%s', is not in the list of peers", me);
     strcpy(p->engine, "paxos");
-    if (!make_digest(p, "", p->ids))
-        return complain(words, "out of memory");
+    make_digest(p, "", p->ids);
     memcpy(p->digest, p->ids, PROOF_BYTES);
     if (p->nodes % 2 == 0)
         complain(words, "%u nodes bear no more failures than %u; an odd number is better", p->nodes,

@@ -41,13 +41,13 @@ typedef struct peers {
  * is true, `words` is a warning, or empty.
  */
 bool peers_parse(peers *p, const char *list, const char *me, char words[PEERS_COMPLAINT]);
-/* Another engine than paxos; false if that is no good name of one, or there is no memory. */
+/* Another engine than paxos; false if that is no good name of one. */
 bool peers_set_engine(peers *p, const char *engine);
 /*
  * For nodes that are of another kind than `baton node`: only those bound to the same word talk to
- * each other. False if there is no memory.
+ * each other.
  */
-bool peers_bind(peers *p, const char *word);
+void peers_bind(peers *p, const char *word);
 /* The number of the node of that id, or `nodes` if there is none. */
 uint8_t peers_find(const peers *p, const char *id, size_t bytes);
 /* Whether that can be an id: 1 to 32 of a to z, 0 to 9 and '-'. */

@@ -40,6 +40,13 @@ typedef struct notice {
 typedef struct session_roles {
     uint32_t first[SHARDS]; /* roles in each shard, as a list; see registry.c */
     struct seat *seats;     /* in a cluster; see src/node */
+    char from[64];          /* where the client is, in words; set before the first command */
+    /*
+     * In a cluster: whose it is, over whatever connection, NULL if it has not said so, freed with
+     * it; and until when that keeps what it holds after its connection is gone.
+     */
+    char *session;
+    uint64_t lingers_until;
     /* NULL: nobody is there to be told anything. */
     void (*hear)(struct session_roles *me, wdme_message m, const char *name, size_t name_bytes);
     void (*post)(struct session_roles *me, notice *n); /* to its loop, from any thread */

@@ -47,7 +47,7 @@ static void list_lock(const registry_row *row, void *context)
     resp_array(&l->rows, 5);
     resp_bulk(&l->rows, row->name, row->name_bytes);
     resp_integer(&l->rows, (int64_t)row->generation);
-    resp_text(&l->rows, ((const session *)(const void *)row->holder)->from);
+    resp_text(&l->rows, row->holder->from);
     resp_integer(&l->rows, l->now > row->since ? (int64_t)(l->now - row->since) : 0);
     resp_integer(&l->rows, row->waiters);
     l->count++;

@@ -10,7 +10,7 @@
 
 /* ---- what registers say ---- */
 
-static void stop_waiting(session *me)
+void session_stop_waiting(session *me)
 {
     free(me->waits_for);
     me->waits_for = NULL;
@@ -35,15 +35,15 @@ static void hear(session_roles *roles, wdme_message m, const char *name, size_t 
     session *me = (session *)(void *)roles;
     switch (m.kind) {
     case WDME_OK:
-        stop_waiting(me);
+        session_stop_waiting(me);
         resp_integer(&me->out, (int64_t)m.generation);
         break;
     case WDME_TIMEOUT:
-        stop_waiting(me);
+        session_stop_waiting(me);
         resp_null(&me->out);
         break;
     case WDME_FAIL:
-        stop_waiting(me);
+        session_stop_waiting(me);
         resp_integer(&me->out, -(int64_t)m.generation);
         break;
     case WDME_EXIT_DONE:
@@ -87,7 +87,7 @@ void session_notice(notice *n, uint64_t now)
     if (me->waits && me->lease_until != 0)
         me->lease_until = now + me->lease; /* while it waited, it had to be silent */
     if (n->outcome) {
-        stop_waiting(me);
+        session_stop_waiting(me);
         reply(me, n->name, n->name_bytes);
     } else if (n->push != NULL) {
         push(me, n->push, n->name, n->name_bytes, n->message.generation);
@@ -135,7 +135,7 @@ static void tell(const order *o, resp_word name, wdme_message m)
     session *me = o->me;
     if (m.kind != WDME_EXIT && atomic_load_explicit(&me->of->closed, memory_order_relaxed)) {
         resp_error(&me->out, "CLOSED the server cannot write its file of tokens; see its log");
-        stop_waiting(me);
+        session_stop_waiting(me);
         return;
     }
     switch (registry_tell(me->of->locks, &me->roles, name.at, name.bytes, m, o->now)) {
@@ -159,7 +159,7 @@ static void tell(const order *o, resp_word name, wdme_message m)
             resp_error(&me->out, "DRAINING this node is about to end; finish what you hold");
         break;
     }
-    stop_waiting(me);
+    session_stop_waiting(me);
 }
 
 static void try(const order *o)
@@ -173,29 +173,31 @@ static void try(const order *o)
     tell(o, name, (wdme_message){.kind = WDME_TRY, .request = ++me->request});
 }
 
-static void lock(const order *o)
+bool order_wait(const order *o, resp_word name, uint32_t at)
 {
     session *me = o->me;
-    resp_word name;
     uint64_t timeout = 0;
-    if (!order_name(o, &name))
-        return;
-    if (o->command->words > 2 && !resp_number(word(o, 2), 0, UINT32_MAX, &timeout)) {
+    if (o->command->words > at && !resp_number(word(o, at), 0, UINT32_MAX, &timeout)) {
         resp_error(&me->out, "ERR a timeout is a number of milliseconds, 0 for no end");
-        return;
+        return false;
     }
-    if (!take_refusals(o, 3))
-        return;
     me->waits_for = malloc(name.bytes);
     if (me->waits_for == NULL) {
         resp_error(&me->out, "OOM the server is out of memory");
-        return;
+        return false;
     }
     memcpy(me->waits_for, name.at, name.bytes);
     me->waits_for_bytes = name.bytes;
     me->waits = true; /* before the register is told: it may answer at once */
     me->wait_until = timeout == 0 ? 0 : o->now + timeout;
-    tell(o, name, (wdme_message){.kind = WDME_LOCK, .request = ++me->request});
+    return true;
+}
+
+static void lock(const order *o)
+{
+    resp_word name;
+    if (order_name(o, &name) && take_refusals(o, 3) && order_wait(o, name, 2))
+        tell(o, name, (wdme_message){.kind = WDME_LOCK, .request = ++o->me->request});
 }
 
 bool order_token(const order *o, uint32_t at, uint64_t *token)
@@ -230,7 +232,7 @@ static void force(const order *o)
         char what[128];
         snprintf(what, sizeof what, "released by force: %.*s, token %" PRIu64,
                  (int)(name.bytes < 64 ? name.bytes : 64), name.at, token);
-        me->of->audit(me->of, me->from, what);
+        me->of->audit(me->of, me->roles.from, what);
     }
     resp_integer(&me->out, held);
 }
@@ -257,52 +259,6 @@ static void renew(const order *o)
     resp_integer(&me->out, (int64_t)lease);
 }
 
-static bool is_secret(const service *of, resp_word given)
-{
-    size_t bytes = strlen(of->secret);
-    unsigned char differ = bytes != given.bytes;
-    for (size_t i = 0; i < given.bytes && bytes > 0; i++) /* as long whether right or wrong */
-        differ |= (unsigned char)(given.at[i] ^ of->secret[i % bytes]);
-    return differ == 0;
-}
-
-static bool authenticate(const order *o, resp_word secret)
-{
-    session *me = o->me;
-    if (me->of->secret == NULL) {
-        resp_error(&me->out, "ERR AUTH <password> called without any password configured");
-        return false;
-    }
-    if (me->challenged && o->command->words == 3 && resp_is(word(o, 1), "PROOF"))
-        me->trusted = proof_fits(me->of->secret, me->challenge, secret);
-    else
-        me->trusted = is_secret(me->of, secret);
-    me->challenged = false; /* one answer to each */
-    if (!me->trusted)
-        resp_error(&me->out, "WRONGPASS invalid username-password pair or user is disabled.");
-    return me->trusted;
-}
-
-static void challenge(session *me)
-{
-    char hex[PROOF_HEX + 1];
-    me->challenged = proof_nonce(me->challenge);
-    proof_to_hex(me->challenge, hex);
-    if (me->challenged)
-        resp_text(&me->out, hex);
-    else
-        resp_error(&me->out, "ERR the server has no random number");
-}
-
-/* AUTH [USER] SECRET; or AUTH CHALLENGE, which gives a number, and then AUTH PROOF HEX. */
-static void auth(const order *o)
-{
-    if (o->command->words == 2 && resp_is(word(o, 1), "CHALLENGE") && o->me->of->secret != NULL)
-        challenge(o->me);
-    else if (authenticate(o, word(o, o->command->words - 1)))
-        resp_ok(&o->me->out);
-}
-
 /* HELLO [2|3] [AUTH USER SECRET] [SETNAME NAME] */
 static void hello(const order *o)
 {
@@ -315,7 +271,7 @@ static void hello(const order *o)
     }
     for (; at < o->command->words; at++) {
         if (resp_is(word(o, at), "AUTH") && at + 2 < o->command->words) {
-            if (!authenticate(o, word(o, at + 2)))
+            if (!session_authenticate(o, word(o, at + 2)))
                 return;
             at += 2;
         } else if (resp_is(word(o, at), "SETNAME") && at + 1 < o->command->words) {
@@ -353,6 +309,8 @@ static void ping(const order *o)
 static void quit(const order *o)
 {
     resp_ok(&o->me->out);
+    free(o->me->roles.session); /* it will not come back */
+    o->me->roles.session = NULL;
     o->me->ends = true;
 }
 
@@ -388,7 +346,7 @@ static const session_command commands[] = {
     {"INFO", 1, 2, false, info},
     {"RELEASE", 3, 3, false, force},
     {"HELLO", 1, 7, true, hello},
-    {"AUTH", 2, 3, true, auth},
+    {"AUTH", 2, 3, true, session_auth},
     {"QUIT", 1, 1, true, quit},
     {"CLIENT", 2, RESP_MOST_WORDS, true, nothing_to_say},
     {"COMMAND", 1, RESP_MOST_WORDS, true, nothing_to_say},
@@ -487,13 +445,15 @@ void session_start(session *me, service *of, traffic *counted,
 
 uint64_t session_end(session *me, uint64_t now)
 {
+    me->roles.lingers_until = me->roles.session != NULL ? me->lease_until : 0;
     uint32_t held = registry_leave(me->of->locks, &me->roles, now);
-    stop_waiting(me);
+    session_stop_waiting(me);
     return held > 0 ? me->lease : 0;
 }
 
 void session_free(session *me)
 {
-    stop_waiting(me);
+    session_stop_waiting(me);
+    free(me->roles.session);
     resp_free(&me->out);
 }

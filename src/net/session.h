@@ -37,7 +37,6 @@ typedef struct session {
     service *of;
     traffic *traffic; /* of its loop */
     resp_out out;
-    char from[64]; /* where the client is, in words; set before the first command */
     uint32_t request;
     bool waits; /* for an answer: commands behind that stay unread */
     bool trusted;
@@ -69,6 +68,18 @@ typedef struct session_command {
 bool order_name(const order *o, resp_word *name);
 /* The same for the token in word `at`. */
 bool order_token(const order *o, uint32_t at, uint64_t *token);
+
+/*
+ * The session waits for that lock, for as many milliseconds as word `at` says, if there is one, and
+ * 0 is no end; false, with an error, if it cannot.
+ */
+bool order_wait(const order *o, resp_word name, uint32_t at);
+/* It waits no longer: the answer is there. */
+void session_stop_waiting(session *me);
+
+/* AUTH; and HELLO's part of it: false, with an error, if that is not the secret. */
+void session_auth(const order *o);
+bool session_authenticate(const order *o, resp_word secret);
 
 /* `post` as in registry.h. */
 void session_start(session *me, service *of, traffic *counted,

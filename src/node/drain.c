@@ -23,7 +23,10 @@ static bool find_heir(const cluster_node *n, const site *p, uint8_t *heir)
 static bool hand_over(cluster_node *n, site *p)
 {
     const wme_stub *s = &p->replica.stub;
+    const seat *inside = (const seat *)(const void *)s->inside;
     uint8_t heir;
+    if (inside != NULL)
+        return seat_lingers(inside); /* then it goes on elsewhere as soon as this node is gone */
     if (p->handed_over || s->suspended || !find_heir(n, p, &heir))
         return true;
     if (s->now.owner != n->wme.me) /* a token that was asked for would come when nobody is here */
@@ -37,7 +40,7 @@ static bool hand_over(cluster_node *n, site *p)
 
 bool node_hand_over(cluster_node *n)
 {
-    bool all = n->counts.held == 0;
+    bool all = true;
     if (!n->drains)
         sites_wake(n);
     n->drains = true;

@@ -3,8 +3,8 @@
 #include "../net/listen.h"
 #include "../net/log.h"
 
+#include <assert.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +34,7 @@ typedef struct wire {
     bool doubted; /* late, at the last look */
     uint8_t peer; /* whom it dials */
     uint32_t pause;
+    uint32_t tried; /* addresses of the peer: a name may have several */
     uv_tcp_t socket;
     uv_timer_t again; /* of one that dials: then; while it greets, or was accepted: the end */
     uint64_t heard;   /* when the other last said something */
@@ -226,10 +227,12 @@ static size_t greet(wire *l, const char *bytes, size_t count)
         l->pause = LEAST_PAUSE;
         log_line(LOG_INFO, "peer", "peer=%s direction=%s", l->of->all->node[l->auth.other].id,
                  l->dials ? "out" : "in");
-        if (l->dials)
+        if (l->dials) {
+            l->tried--; /* that address is good, next time too */
             node_reached(l->of->node, l->peer, true);
-        else
+        } else {
             hang_up_on_the_former(l);
+        }
     }
     return used;
 }
@@ -346,6 +349,18 @@ static void connected(uv_connect_t *connecting, int status)
     transmit(l, &l->greeting);
 }
 
+/* One after the other, a new one each time. */
+static const struct sockaddr *next_address(wire *l, const struct addrinfo *all)
+{
+    uint32_t count = 0;
+    for (const struct addrinfo *one = all; one != NULL; one = one->ai_next)
+        count++;
+    assert(count > 0);
+    for (uint32_t skip = l->tried++ % count; skip > 0; skip--)
+        all = all->ai_next;
+    return all->ai_addr;
+}
+
 static void resolved(uv_getaddrinfo_t *asking, int status, struct addrinfo *found)
 {
     wire *l = asking->data;
@@ -360,7 +375,7 @@ static void resolved(uv_getaddrinfo_t *asking, int status, struct addrinfo *foun
         l->open = true;
         l->doubted = false;
         uv_timer_start(&l->again, look_at_clock, MOST_GREETING, 0);
-        error = uv_tcp_connect(&l->connecting, &l->socket, found->ai_addr, connected);
+        error = uv_tcp_connect(&l->connecting, &l->socket, next_address(l, found), connected);
         if (error != 0)
             hang_up(l, uv_strerror(error));
     } else {

@@ -39,6 +39,7 @@ void node_end(cluster_node *n)
             site_free(n, p);
         }
     free(n->bucket);
+    ghosts_free(n);
     for (uint8_t i = 0; i < n->wme.nodes; i++) {
         resp_free(&n->to_peer[i]);
         resp_free(&n->early[i]);
@@ -208,6 +209,7 @@ void node_tick(cluster_node *n, uint64_t now)
         if (n->reached[i])
             peer_say_heartbeat(&n->to_peer[i]);
     n->counts.longest_queue = 0;
+    ghosts_time(n);
     sites_each(n, tick_if_busy);
     sweep(n);
 }

@@ -36,8 +36,9 @@ enum {
     NODE_BEAT = 100,
     NODE_FIRST_TIMEOUT = 400,
     NODE_MOST_TIMEOUT = 4000,
-    NODE_REST_AFTER = 60000, /* a lock that nobody uses does not stay in memory for longer */
-    NODE_TRY_PATIENCE = 150, /* a TRY that must fetch the token fails after so long */
+    NODE_MOST_GHOSTS = 10000, /* sessions that hold something without a connection */
+    NODE_REST_AFTER = 60000,  /* a lock that nobody uses does not stay in memory for longer */
+    NODE_TRY_PATIENCE = 150,  /* a TRY that must fetch the token fails after so long */
     NODE_MOST_PEER_OUTPUT = PEER_MOST_BYTES + (8 << 20), /* the largest message, and others */
 };
 
@@ -100,6 +101,8 @@ typedef struct cluster_node {
     bool dismisses;
     wme_out out;
     resp_out results[WME_MOST_ACTIONS];
+    struct ghost *ghosts; /* sessions without a connection: linger.c */
+    uint32_t ghost_count;
     node_counts counts;
     pthread_mutex_t shows; /* for: */
     node_figures shown;
@@ -136,6 +139,12 @@ bool node_turn_ends(cluster_node *n);
 /* NULL if the operation is under way: its outcome comes by a notice. Else an error reply. */
 const char *node_issue(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
                        const op *o);
+/*
+ * The session goes on with a section that it had over another connection, here or elsewhere. NULL:
+ * it has heard the answer, or will. Else an error reply.
+ */
+const char *node_resume(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
+                        uint64_t now);
 /* The same for an operation as it is executed; it stays the caller's. */
 const char *node_issue_op(cluster_node *n, session_roles *me, byte_string name, uint64_t token,
                           wme_op *issued);

@@ -41,6 +41,47 @@ node_figures node_look(cluster_node *n)
     return f;
 }
 
+/* ---- what a registry shows ---- */
+
+void report_each(registry *r, void (*each)(const registry_row *row, void *context), void *context)
+{
+    cluster_node *n = node_of(r);
+    for (size_t b = 0; b < n->buckets; b++)
+        for (const site *p = n->bucket[b]; p != NULL; p = p->next)
+            for (const seat *s = p->seats; s != NULL; s = s->next)
+                if (seat_is_inside(s))
+                    each(&(registry_row){p->name, p->name_bytes, s->user.token, s->since, s->who,
+                                         p->waiters},
+                         context);
+}
+
+/* From any thread: as of the end of the last turn. */
+registry_counts report_count(registry *r)
+{
+    node_figures f = node_look(node_of(r));
+    const node_counts *c = &f.counts;
+    return (registry_counts){
+        .locks = f.locks,
+        .held = c->held,
+        .waiting = c->waiting,
+        .longest_queue = c->longest_queue,
+        .sections = c->sections,
+        .tries = c->tries,
+        .failed = c->failed,
+        .resets = c->resets,
+        .lost = c->lost + c->ejected,
+        .stale = c->stale,
+        .timeouts = c->timeouts,
+        .holds = c->holds,
+        .waits = c->waits,
+    };
+}
+
+uint64_t report_locks(registry *r)
+{
+    return node_of(r)->sites;
+}
+
 /* ---- STATUS ---- */
 
 __attribute__((format(printf, 2, 3))) static void print(resp_out *text, const char *format, ...)
@@ -129,6 +170,7 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
               n->outside_reached, c->asked, c->unanswered, c->refused);
     print(text, "locks:%zu\r\nresting:%zu\r\nheld:%" PRIu64 "\r\nwaiting:%" PRIu64 "\r\n", n->sites,
           n->resting, c->held, c->waiting);
+    print(text, "lingering:%" PRIu32 "\r\n", n->ghost_count);
     print(text, "operations:%" PRIu64 "\r\nejected:%" PRIu64 "\r\nepochs:%" PRIu64 "\r\n",
           c->operations, c->ejected, c->epochs);
     print(text, "messages_sent:%" PRIu64 "\r\nmessages_received:%" PRIu64 "\r\n", c->sent,

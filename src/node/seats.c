@@ -10,7 +10,7 @@
 
 /* ---- what sessions hear ---- */
 
-static void post(session_roles *to, const notice *what, const void *text, size_t bytes)
+void seat_post(session_roles *to, const notice *what, const void *text, size_t bytes)
 {
     if (to->post == NULL)
         return;
@@ -25,25 +25,25 @@ static void post(session_roles *to, const notice *what, const void *text, size_t
     to->post(to, n);
 }
 
-static void hear(cluster_node *n, const seat *s, wdme_kind kind, uint64_t generation)
+void seat_hear(cluster_node *n, const seat *s, wdme_kind kind, uint64_t generation)
 {
     wdme_message m = {.kind = kind, .request = s->request, .generation = generation};
     if (s->who == n->speaker)
         s->who->hear(s->who, m, s->of->name, s->of->name_bytes);
     else
-        post(s->who, &(notice){.message = m}, s->of->name, s->of->name_bytes);
+        seat_post(s->who, &(notice){.message = m}, s->of->name, s->of->name_bytes);
 }
 
 void seats_push(const site *p, const char *what)
 {
     for (const seat *s = p->seats; s != NULL; s = s->next)
-        post(s->who, &(notice){.push = what, .message.generation = s->user.token}, p->name,
-             p->name_bytes);
+        seat_post(s->who, &(notice){.push = what, .message.generation = s->user.token}, p->name,
+                  p->name_bytes);
 }
 
 /* ---- seats ---- */
 
-static seat *find_seat(const session_roles *who, const site *of)
+seat *seat_find(const session_roles *who, const site *of)
 {
     seat *s = who->seats;
     while (s != NULL && s->of != of)
@@ -51,7 +51,7 @@ static seat *find_seat(const session_roles *who, const site *of)
     return s;
 }
 
-static seat *add_seat(cluster_node *n, session_roles *who, site *of, uint32_t request)
+seat *seat_add(cluster_node *n, session_roles *who, site *of, uint32_t request)
 {
     seat *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -83,22 +83,30 @@ static uint64_t lapse(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-static bool is_inside(const seat *s)
+bool seat_is_inside(const seat *s)
 {
     return s != NULL && (s->state == SEAT_INSIDE || s->state == SEAT_ISSUES);
+}
+
+/* Its first token stays good, though it may have another in a later epoch. */
+bool seat_has(const seat *s, uint64_t token)
+{
+    return seat_is_inside(s) && (s->user.token == token || s->token == token);
 }
 
 bool node_holds(const session_roles *who)
 {
     const seat *s = who->seats;
-    while (s != NULL && !is_inside(s))
+    while (s != NULL && !seat_is_inside(s))
         s = s->next_of_session;
     return s != NULL;
 }
 
-static void wait_begins(cluster_node *n, site *p)
+void seat_waits(cluster_node *n, seat *s)
 {
-    p->waiters++;
+    s->state = SEAT_LOCKS;
+    s->asked_at = n->now;
+    s->of->waiters++;
     n->counts.waiting++;
 }
 
@@ -115,12 +123,12 @@ static void stay_ends(cluster_node *n, const seat *s)
 }
 
 /* The session has nothing to do with the lock any more. */
-static void leave(cluster_node *n, seat *s)
+void seat_leave(cluster_node *n, seat *s)
 {
     site *p = s->of;
     if (s->state == SEAT_LOCKS)
         wait_ends(n, p);
-    else if (is_inside(s))
+    else if (seat_is_inside(s))
         stay_ends(n, s);
     replica_leave(&p->replica, &n->wme, &s->user, &n->out);
     drop_seat(s);
@@ -136,24 +144,32 @@ static void enter(cluster_node *n, seat *s, uint64_t token)
         durations_add(&n->counts.waits, lapse(s->asked_at, n->now));
     }
     s->state = SEAT_INSIDE;
+    s->token = token;
     s->since = n->now;
     n->counts.sections++;
     n->counts.held++;
-    hear(n, s, WDME_OK, token);
+    seat_hear(n, s, WDME_OK, token);
 }
 
 static void eject(cluster_node *n, seat *s)
 {
     static const char words[] = "-EJECTED the cluster took the lock away; the operation was "
                                 "executed nowhere\r\n";
+    static const char late[] =
+        "-EJECTED others may have been inside since; the section is over\r\n";
     site *p = s->of;
     n->counts.ejected++;
+    if (s->state == SEAT_LOCKS) { /* it wanted to resume */
+        seat_post(s->who, &(notice){.outcome = true}, late, sizeof late - 1);
+        wait_ends(n, p);
+        drop_seat(s);
+        return;
+    }
     if (s->state == SEAT_ISSUES)
-        post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
-    post(s->who, &(notice){.push = "ejected", .message.generation = s->user.token}, p->name,
-         p->name_bytes);
-    if (is_inside(s))
-        stay_ends(n, s);
+        seat_post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
+    seat_post(s->who, &(notice){.push = "ejected", .message.generation = s->user.token}, p->name,
+              p->name_bytes);
+    stay_ends(n, s);
     drop_seat(s);
 }
 
@@ -165,12 +181,17 @@ void seat_told(cluster_node *n, seat *s, const wme_action *a)
     }
     if (a->token > s->of->last_token)
         s->of->last_token = a->token;
+    if (a->verb == WME_KEPT) {
+        seat_post(s->who, &(notice){.push = "kept", .message.generation = a->token}, s->of->name,
+                  s->of->name_bytes);
+        return;
+    }
     if (s->state != SEAT_WATCHES) {
         enter(n, s, a->token);
         return;
     }
     n->counts.resets++; /* it was free: who has failed may try again */
-    hear(n, s, WDME_RESET, a->token);
+    seat_hear(n, s, WDME_RESET, a->token);
     s->next_dismissed = n->dismissed;
     n->dismissed = s;
 }
@@ -183,16 +204,18 @@ void seats_dismiss(cluster_node *n)
     while (n->dismissed != NULL) {
         seat *s = n->dismissed;
         n->dismissed = s->next_dismissed;
-        leave(n, s);
+        seat_leave(n, s);
     }
     n->dismisses = false;
 }
 
 void seat_outcome(cluster_node *n, seat *s, const resp_out *result)
 {
-    (void)n;
     s->state = SEAT_INSIDE;
-    post(s->who, &(notice){.outcome = true}, result->at, result->bytes);
+    if (s->resumes)
+        seat_resumed(n, s); /* who has asked for this is gone */
+    else
+        seat_post(s->who, &(notice){.outcome = true}, result->at, result->bytes);
 }
 
 /* ---- what sessions say ---- */
@@ -209,7 +232,7 @@ static void fail(cluster_node *n, seat *s)
 {
     n->counts.failed++;
     s->state = SEAT_WATCHES;
-    hear(n, s, WDME_FAIL, generation_now(s->of));
+    seat_hear(n, s, WDME_FAIL, generation_now(s->of));
 }
 
 static void try(cluster_node *n, seat *s)
@@ -220,7 +243,7 @@ static void try(cluster_node *n, seat *s)
     replica_try(&p->replica, &n->wme, &s->user, &n->out);
     session_roles *who = s->who;
     site_carry_out(n, p);
-    s = find_seat(who, p); /* it may have come and gone */
+    s = seat_find(who, p); /* it may have come and gone */
     if (s != NULL && s->state == SEAT_TRIES && taken_here)
         fail(n, s);
 }
@@ -242,32 +265,29 @@ static registry_verdict ask_again(cluster_node *n, seat *s, wdme_message m)
     s->request = m.request;
     if (m.kind == WDME_TRY) {
         n->counts.failed++;
-        hear(n, s, WDME_FAIL, generation_now(s->of));
+        seat_hear(n, s, WDME_FAIL, generation_now(s->of));
     } else {
-        s->state = SEAT_LOCKS;
-        s->asked_at = n->now;
-        wait_begins(n, s->of);
+        seat_waits(n, s);
     }
     return REGISTRY_DONE;
 }
 
 static registry_verdict ask(cluster_node *n, session_roles *me, site *p, wdme_message m)
 {
-    seat *s = find_seat(me, p);
+    seat *s = seat_find(me, p);
     n->counts.tries += m.kind == WDME_TRY;
     if (s != NULL)
         return ask_again(n, s, m);
     if (m.kind == WDME_LOCK && p->waiters >= n->most_waiters)
         return REGISTRY_CROWD;
-    s = add_seat(n, me, p, m.request);
+    s = seat_add(n, me, p, m.request);
     if (s == NULL)
         return REGISTRY_NO_ROOM;
     if (m.kind == WDME_TRY) {
         try(n, s);
         return REGISTRY_DONE;
     }
-    s->state = SEAT_LOCKS;
-    wait_begins(n, p);
+    seat_waits(n, s);
     replica_try(&p->replica, &n->wme, &s->user, &n->out);
     site_carry_out(n, p);
     return REGISTRY_DONE;
@@ -277,20 +297,15 @@ static void exit_section(cluster_node *n, session_roles *me, const char *name, s
                          uint64_t token)
 {
     const site *p = site_find(n, name, bytes);
-    seat *s = p != NULL ? find_seat(me, p) : NULL;
+    seat *s = p != NULL ? seat_find(me, p) : NULL;
     wdme_message m = {.kind = WDME_EXIT_DONE, .generation = token};
-    if (!is_inside(s) || s->user.token != token) {
+    if (!seat_has(s, token)) {
         n->counts.stale++;
         m.kind = WDME_STALE;
     } else {
-        leave(n, s);
+        seat_leave(n, s);
     }
     me->hear(me, m, name, bytes);
-}
-
-static cluster_node *node_of(registry *r)
-{
-    return (cluster_node *)(void *)r;
 }
 
 static registry_verdict node_tell(registry *r, session_roles *me, const char *name, size_t bytes,
@@ -329,8 +344,8 @@ static seat *find_inside(const cluster_node *n, const session_roles *me, byte_st
                          uint64_t token)
 {
     const site *p = site_find(n, (const char *)name.at, name.bytes);
-    seat *s = p != NULL ? find_seat(me, p) : NULL;
-    return is_inside(s) && s->user.token == token ? s : NULL;
+    seat *s = p != NULL ? seat_find(me, p) : NULL;
+    return seat_has(s, token) ? s : NULL;
 }
 
 static const char stale[] = "STALE the section with this token is over, or was never yours";
@@ -373,13 +388,13 @@ static void node_wait_over(registry *r, session_roles *me, const char *name, siz
 {
     cluster_node *n = node_of(r);
     site *p = site_find(n, name, bytes);
-    seat *s = p != NULL ? find_seat(me, p) : NULL;
+    seat *s = p != NULL ? seat_find(me, p) : NULL;
     n->now = now;
     if (s == NULL || s->state != SEAT_LOCKS)
         return;
     n->counts.timeouts++;
     me->hear(me, (wdme_message){.kind = WDME_TIMEOUT, .request = s->request}, name, bytes);
-    leave(n, s);
+    seat_leave(n, s);
 }
 
 /* ---- the end of a lease, of a session, of a section by force ---- */
@@ -391,9 +406,9 @@ static void take_away(cluster_node *n, seat *s)
                                 "nevertheless\r\n";
     n->counts.lost++;
     if (s->state == SEAT_ISSUES)
-        post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
-    hear(n, s, WDME_LOST, s->user.token);
-    leave(n, s);
+        seat_post(s->who, &(notice){.outcome = true}, words, sizeof words - 1);
+    seat_hear(n, s, WDME_LOST, s->user.token);
+    seat_leave(n, s);
 }
 
 static uint32_t node_lease_over(registry *r, session_roles *me, uint64_t now)
@@ -403,7 +418,7 @@ static uint32_t node_lease_over(registry *r, session_roles *me, uint64_t now)
     n->now = now;
     for (seat *s = me->seats, *next; s != NULL; s = next) {
         next = s->next_of_session;
-        if (!is_inside(s))
+        if (!seat_is_inside(s))
             continue;
         held++;
         take_away(n, s);
@@ -416,10 +431,14 @@ static uint32_t node_leave(registry *r, session_roles *me, uint64_t now)
     cluster_node *n = node_of(r);
     uint32_t held = 0;
     n->now = now;
-    while (me->seats != NULL) {
-        held += is_inside(me->seats);
-        leave(n, me->seats);
+    for (seat *s = me->seats, *next; s != NULL; s = next) {
+        next = s->next_of_session;
+        held += seat_is_inside(s);
+        if (!seat_is_inside(s) || !seats_may_linger(n, me))
+            seat_leave(n, s);
     }
+    if (me->seats != NULL)
+        seats_linger(n, me);
     return held;
 }
 
@@ -430,53 +449,13 @@ static bool node_release(registry *r, const char *name, size_t bytes, uint64_t g
     site *p = site_find(n, name, bytes);
     n->now = now;
     for (seat *s = p != NULL ? p->seats : NULL; s != NULL; s = s->next)
-        if (is_inside(s) && s->user.token == generation) {
+        if (seat_has(s, generation)) {
+            if (s->who->session != NULL) /* it may come to another node, and not know of this */
+                replica_revoke(&p->replica, &n->wme, &s->user, &n->out);
             take_away(n, s);
             return true;
         }
     return false;
-}
-
-/* ---- for those who look ---- */
-
-static void node_each(registry *r, void (*each)(const registry_row *row, void *context),
-                      void *context)
-{
-    cluster_node *n = node_of(r);
-    for (size_t b = 0; b < n->buckets; b++)
-        for (const site *p = n->bucket[b]; p != NULL; p = p->next)
-            for (const seat *s = p->seats; s != NULL; s = s->next)
-                if (is_inside(s))
-                    each(&(registry_row){p->name, p->name_bytes, s->user.token, s->since, s->who,
-                                         p->waiters},
-                         context);
-}
-
-/* From any thread: as of the end of the last turn. */
-static registry_counts node_count(registry *r)
-{
-    node_figures f = node_look(node_of(r));
-    const node_counts *c = &f.counts;
-    return (registry_counts){
-        .locks = f.locks,
-        .held = c->held,
-        .waiting = c->waiting,
-        .longest_queue = c->longest_queue,
-        .sections = c->sections,
-        .tries = c->tries,
-        .failed = c->failed,
-        .resets = c->resets,
-        .lost = c->lost + c->ejected,
-        .stale = c->stale,
-        .timeouts = c->timeouts,
-        .holds = c->holds,
-        .waits = c->waits,
-    };
-}
-
-static uint64_t node_locks(registry *r)
-{
-    return node_of(r)->sites;
 }
 
 const registry_ways node_ways = {
@@ -485,7 +464,7 @@ const registry_ways node_ways = {
     .wait_over = node_wait_over,
     .lease_over = node_lease_over,
     .release = node_release,
-    .each = node_each,
-    .count = node_count,
-    .locks = node_locks,
+    .each = report_each,
+    .count = report_count,
+    .locks = report_locks,
 };

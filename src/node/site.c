@@ -332,6 +332,7 @@ static void show(cluster_node *n, site *p, wme_action *a, const resp_out *result
         resp_free(&recalled);
         break;
     case WME_CRIT:
+    case WME_KEPT:
     case WME_EJECTED:
         seat_told(n, s, a);
         break;

@@ -18,7 +18,9 @@ typedef struct seat {
     session_roles *who;
     site *of;
     seat_state state;
+    bool resumes; /* is answered when the operation that is under way has its outcome */
     uint32_t request;
+    uint64_t token; /* that the session was told when it entered */
     uint64_t asked_at, since;
     struct seat *next_of_session;
     struct seat *next_dismissed;
@@ -85,6 +87,16 @@ const char *join_why(const cluster_node *n, char text[NODE_WHY]);
 const char *join_refuses(cluster_node *n);
 
 /* ---- seats.c ---- */
+seat *seat_find(const session_roles *who, const site *of); /* NULL: it has none */
+seat *seat_add(cluster_node *n, session_roles *who, site *of, uint32_t request);
+bool seat_is_inside(const seat *s); /* NULL is not */
+/* Whether it is inside, in the section of that token. */
+bool seat_has(const seat *s, uint64_t token);
+void seat_waits(cluster_node *n, seat *s);
+/* The session has nothing to do with the lock any more. */
+void seat_leave(cluster_node *n, seat *s);
+void seat_hear(cluster_node *n, const seat *s, wdme_kind kind, uint64_t generation);
+void seat_post(session_roles *to, const notice *what, const void *text, size_t bytes);
 void seat_told(cluster_node *n, seat *s, const wme_action *a);
 void seat_outcome(cluster_node *n, seat *s, const resp_out *result);
 /* Those who watched, and have heard. */
@@ -94,5 +106,26 @@ void seats_push(const site *p, const char *what);
 /* Those who tried, and had to wait for too long. */
 void seats_time(cluster_node *n, site *p);
 extern const registry_ways node_ways;
+
+static inline cluster_node *node_of(registry *r)
+{
+    return (cluster_node *)(void *)r;
+}
+
+/* ---- report.c: as registry.h says ---- */
+void report_each(registry *r, void (*each)(const registry_row *row, void *context), void *context);
+registry_counts report_count(registry *r);
+uint64_t report_locks(registry *r);
+
+/* ---- linger.c ---- */
+/* Whether what this session holds stays held though its connection is gone; and then, that. */
+bool seats_may_linger(const cluster_node *n, const session_roles *who);
+void seats_linger(cluster_node *n, session_roles *who);
+/* Its session goes on with it, over another connection. */
+void seat_resumed(cluster_node *n, seat *s);
+bool seat_lingers(const seat *s);
+/* Leases that are over. */
+void ghosts_time(cluster_node *n);
+void ghosts_free(cluster_node *n);
 
 #endif

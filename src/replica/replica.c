@@ -133,6 +133,14 @@ wme_refusal replica_try(replica *r, wme_node *node, wme_user *user, wme_out *out
     return why;
 }
 
+wme_refusal replica_resume(replica *r, wme_node *node, wme_user *user, uint64_t token, wme_out *out)
+{
+    uint32_t at = out->count;
+    wme_refusal why = wme_resume(&r->stub, node, user, token, out);
+    connect(r, node, at, out);
+    return why;
+}
+
 wme_refusal replica_issue(replica *r, wme_node *node, wme_user *user, wme_op *op, wme_out *out)
 {
     uint32_t at = out->count;
@@ -153,6 +161,13 @@ void replica_leave(replica *r, wme_node *node, wme_user *user, wme_out *out)
 {
     uint32_t at = out->count;
     wme_leave(&r->stub, node, user, out);
+    connect(r, node, at, out);
+}
+
+void replica_revoke(replica *r, wme_node *node, wme_user *user, wme_out *out)
+{
+    uint32_t at = out->count;
+    wme_revoke(&r->stub, node, user, out);
     connect(r, node, at, out);
 }
 

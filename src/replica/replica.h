@@ -42,9 +42,12 @@ void replica_durable_end(replica_durable *d);
 void replica_unsaved(replica_durable *d, const wme_node *node, uint8_t first_owner);
 
 wme_refusal replica_try(replica *r, wme_node *node, wme_user *user, wme_out *out);
+wme_refusal replica_resume(replica *r, wme_node *node, wme_user *user, uint64_t token,
+                           wme_out *out);
 wme_refusal replica_issue(replica *r, wme_node *node, wme_user *user, wme_op *op, wme_out *out);
 wme_refusal replica_exit(replica *r, wme_node *node, wme_user *user, wme_out *out);
 void replica_leave(replica *r, wme_node *node, wme_user *user, wme_out *out);
+void replica_revoke(replica *r, wme_node *node, wme_user *user, wme_out *out);
 bool replica_yield(replica *r, wme_node *node, uint8_t to, wme_out *out);
 void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message *m, wme_out *out);
 /* What was decided outside, about whatever epoch. */

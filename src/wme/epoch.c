@@ -18,10 +18,12 @@ void wme_send_newep(step s)
     const wme_record *now = &s.stub->now;
     wme_message m = {
         .kind = WME_NEWEP, .epoch = now->epoch, .executed = s.stub->executed, .record = *now};
-    if (wme_doubts(s, now->owner))
+    m.resumes = s.stub->first != NULL && s.stub->first->resumes != 0;
+    m.replaces = wme_doubts(s, now->owner);
+    if (m.replaces)
         m.record.owner = s.node->me;
     wme_out_send(s.out, wme_others(s.node), &m);
-    wme_gather(s, s.node->me, &m.record);
+    wme_gather(s, s.node->me, &m);
 }
 
 void wme_block(step s)
@@ -41,16 +43,33 @@ static bool better(step s, const wme_record *a, const wme_record *b)
     return !wme_doubts(s, a->owner) && wme_doubts(s, b->owner);
 }
 
-void wme_gather(step s, uint8_t from, const wme_record *record)
+/*
+ * Who takes the place of a suspected owner is nobody's concern; but if somebody waits to resume, it
+ * can only as the first, and only in the next epoch. So one who suspects the owner is enough.
+ */
+static void choose_owner(step s)
+{
+    wme_stub *stub = s.stub;
+    uint16_t those = stub->resuming & (uint16_t)~wme_doubted(s);
+    if (those != 0 && stub->replaced && !stub->owner_speaks)
+        stub->best.owner = (uint8_t)__builtin_ctz(those);
+}
+
+void wme_gather(step s, uint8_t from, const wme_message *newep)
 {
     wme_stub *stub = s.stub;
     if (stub->proposed || !stub->blocked)
         return;
-    if (stub->gathered == 0 || better(s, record, &stub->best))
-        wme_record_set(&stub->best, record);
+    if (stub->gathered == 0 || better(s, &newep->record, &stub->best))
+        wme_record_set(&stub->best, &newep->record);
     stub->gathered |= wme_bit(from);
+    stub->replaced |= newep->replaces;
+    stub->owner_speaks |= newep->record.owner == from && !newep->replaces;
+    if (newep->resumes)
+        stub->resuming |= wme_bit(from);
     if (!wme_in_majority(s.node, stub->gathered))
         return;
+    choose_owner(s);
     stub->proposed = true;
     wme_action a = {.verb = WME_PROPOSE, .message = {.record = stub->best}};
     wme_out_append(s.out, &a);
@@ -78,11 +97,14 @@ static void settle_as_owner(step s)
     wme_stub *stub = s.stub;
     switch (stub->state) {
     case WME_CS_ISSUING:
+        wme_keep_inside(s);
         wme_invoke(s);
         break;
     case WME_CS_IDLE:
         if (stub->leaves)
             wme_depart(s);
+        else
+            wme_keep_inside(s);
         break;
     case WME_REQUESTING: /* elected: its request counts as granted, erratum 23 */
         if (stub->now.granted[s.node->me] < stub->request && stub->first != NULL)
@@ -109,7 +131,8 @@ void wme_settle(step s)
 {
     wme_stub *stub = s.stub;
     stub->blocked = stub->proposed = false;
-    stub->gathered = stub->early_acks = 0;
+    stub->gathered = stub->early_acks = stub->resuming = 0;
+    stub->replaced = stub->owner_speaks = false;
     stub->overtaking = 0;
     stub->others_away = 0; /* who still is will say so */
     wme_record_set(&stub->best, &(wme_record){0});

@@ -80,7 +80,8 @@ void wme_receive_where(step s, uint8_t from, const wme_message *m)
     stub->others_away |= wme_bit(from);
     if (m->epoch != 0)
         wme_block(s);
+    wme_message newep = {.record = stub->now, .replaces = stub->now.owner == from};
     if (wme_stands_in(stub, s.node, m))
-        wme_gather(s, from, &stub->now);
+        wme_gather(s, from, &newep);
     wme_watch(s);
 }

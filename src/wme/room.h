@@ -50,6 +50,8 @@ void wme_serve(step s);
 void wme_ask(step s);
 /* Who asks must be in the queue, under a number that was not granted yet: erratum 22. */
 void wme_ask_again(step s);
+/* The user inside stays so in the epoch that has begun. */
+void wme_keep_inside(step s);
 /* The user inside goes, as it wished. */
 void wme_depart(step s);
 void wme_tell(step s, wme_verb what, wme_user *user);
@@ -60,7 +62,7 @@ void wme_watch(step s);
 /* Nothing of this epoch is accepted any more; the others are told so, once. */
 void wme_block(step s);
 void wme_send_newep(step s);
-void wme_gather(step s, uint8_t from, const wme_record *record);
+void wme_gather(step s, uint8_t from, const wme_message *newep);
 /* Who is inside is not any more; what it has issued and got no outcome for is executed nowhere. */
 void wme_eject(step s);
 /* An epoch has begun; `now` says how. */

@@ -263,7 +263,7 @@ void wme_receive(wme_stub *stub, wme_node *node, uint8_t from, const wme_message
             wme_other_epoch(stub, node, from, m->epoch, out);
     } else if (m->kind == WME_NEWEP) {
         wme_block(s);
-        wme_gather(s, from, &m->record);
+        wme_gather(s, from, m);
     } else if (!stub->blocked) {
         receive_now(s, from, m);
     }

@@ -12,7 +12,7 @@ void wme_tell(step s, wme_verb what, wme_user *user)
     wme_action a = {.verb = what, .user = user};
     if (user == NULL)
         return;
-    if (what == WME_CRIT)
+    if (what == WME_CRIT || what == WME_KEPT)
         a.token = user->token;
     else
         user->place = WME_OUT;
@@ -30,6 +30,15 @@ static void add(wme_stub *stub, wme_user *user)
     stub->last = user;
 }
 
+static void add_first(wme_stub *stub, wme_user *user)
+{
+    user->place = WME_WAITING;
+    user->previous = NULL;
+    user->next = stub->first;
+    *(stub->first != NULL ? &stub->first->previous : &stub->last) = user;
+    stub->first = user;
+}
+
 static void take_out(wme_stub *stub, wme_user *user)
 {
     *(user->previous != NULL ? &user->previous->next : &stub->first) = user->next;
@@ -38,15 +47,72 @@ static void take_out(wme_stub *stub, wme_user *user)
     user->place = WME_OUT;
 }
 
+static void give_token(step s, wme_verb what)
+{
+    wme_user *user = s.stub->inside;
+    user->token = s.stub->now.epoch << WME_ENTRY_BITS | ++s.stub->now.entry;
+    wme_tell(s, what, user);
+}
+
 static void let_in(step s)
 {
     wme_user *user = s.stub->first;
     take_out(s.stub, user);
     user->place = WME_INSIDE;
-    user->token = s.stub->now.epoch << WME_ENTRY_BITS | ++s.stub->now.entry;
     s.stub->inside = user;
     s.stub->state = WME_CS_IDLE;
-    wme_tell(s, WME_CRIT, user);
+    give_token(s, WME_CRIT);
+}
+
+/* It counts as the first stay of the epoch: so nobody else does, and it can resume from there. */
+void wme_keep_inside(step s)
+{
+    if (s.stub->inside != NULL)
+        give_token(s, WME_KEPT);
+}
+
+/* ---- users that resume ---- */
+
+static uint64_t epoch_of(uint64_t token)
+{
+    return token >> WME_ENTRY_BITS;
+}
+
+/*
+ * In the epoch of the section nobody came after it: its node kept the token, and let nobody in. In
+ * the next nobody has entered. What was in between if there is more in between, nobody can tell.
+ */
+static bool may_resume(const wme_record *now, const wme_user *user)
+{
+    return now->epoch == epoch_of(user->resumes) + 1 && now->entry == 0;
+}
+
+/* Others may have been inside since, or its node has let it go: as far as is known already. */
+static bool is_over(const wme_record *now, uint64_t token)
+{
+    uint64_t epoch = epoch_of(token);
+    if (now->epoch == epoch)
+        return now->entry > (token & MOST_ENTRY);
+    return now->epoch > epoch + 1 || (now->epoch == epoch + 1 && now->entry > 0);
+}
+
+/* Who may not resume when it is its turn will never be let in: the next one's turn comes. */
+static void eject_late(step s)
+{
+    for (wme_user *user = s.stub->first; user != NULL && user->resumes != 0; user = s.stub->first) {
+        if (s.stub->suspended || may_resume(&s.stub->now, user))
+            return;
+        take_out(s.stub, user);
+        wme_tell(s, WME_EJECTED, user);
+    }
+}
+
+static int count_resuming(const wme_stub *stub)
+{
+    int count = 0;
+    for (const wme_user *user = stub->first; user != NULL && user->resumes != 0; user = user->next)
+        count++;
+    return count;
 }
 
 /* ---- the token is here ---- */
@@ -54,6 +120,7 @@ static void let_in(step s)
 void wme_serve(step s)
 {
     wme_stub *stub = s.stub;
+    eject_late(s);
     /* It asks for the token, but was granted an older request: others may have asked before. */
     bool asks = stub->state == WME_REQUESTING && stub->first != NULL &&
                 stub->now.granted[s.node->me] < stub->request;
@@ -129,18 +196,39 @@ static wme_refusal refuse(wme_node *node, wme_refusal why)
     return why;
 }
 
-wme_refusal wme_try(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
+static void want_in(step s)
 {
-    step s = {stub, node, out};
-    if (user->place != WME_OUT)
-        return refuse(node, WME_TWICE);
-    add(stub, user);
-    if (stub->blocked)
-        return WME_FINE;
-    if (stub->state == WME_TOKEN_HELD)
+    if (s.stub->blocked)
+        return;
+    if (s.stub->state == WME_TOKEN_HELD)
         wme_serve(s);
     else
         wme_ask(s);
+}
+
+wme_refusal wme_try(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
+{
+    if (user->place != WME_OUT)
+        return refuse(node, WME_TWICE);
+    user->resumes = 0;
+    add(stub, user);
+    want_in((step){stub, node, out});
+    return WME_FINE;
+}
+
+wme_refusal wme_resume(wme_stub *stub, wme_node *node, wme_user *user, uint64_t token, wme_out *out)
+{
+    if (user->place != WME_OUT)
+        return refuse(node, WME_TWICE);
+    step s = {stub, node, out};
+    if (epoch_of(token) == 0 || stub->inside != NULL || is_over(&stub->now, token) ||
+        count_resuming(stub) == WME_MOST_RESUMING) {
+        wme_tell(s, WME_EJECTED, user);
+        return WME_FINE;
+    }
+    user->resumes = token;
+    add_first(stub, user);
+    want_in(s);
     return WME_FINE;
 }
 
@@ -184,6 +272,13 @@ void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
     stub->leaves = true; /* what it has issued goes its way first */
     if (!stub->blocked && stub->state == WME_CS_IDLE)
         wme_depart(s);
+}
+
+void wme_revoke(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
+{
+    if (user->place == WME_INSIDE)
+        wme_block((step){stub, node, out});
+    wme_leave(stub, node, user, out);
 }
 
 /* To whoever gets it this is a grant of something it had before, and did not use: erratum 24. */

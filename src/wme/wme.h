@@ -28,6 +28,7 @@ enum {
     WME_MOST_LOG = 16,       /* operations kept for nodes that missed them */
     WME_MOST_EARLY = 4,      /* messages kept until those before them have come */
     WME_MOST_OVERTAKING = 8, /* local users let in while another node waits for the token */
+    WME_MOST_RESUMING = 8,   /* users that wait to resume at one node; one of them can, at most */
     WME_MOST_ACTIONS = 96,   /* of one step */
     WME_ENTRY_BITS = 40,     /* of a token; the epoch has the others */
 };
@@ -115,6 +116,8 @@ typedef struct wme_message {
     uint64_t accepted; /* PROMISE: ballot of the record, 0 for none; REFUSED: what was promised */
     uint8_t to;        /* GRANTED: the new owner */
     bool again;        /* ACK: repeated, for want of news */
+    bool replaces;     /* NEWEP: the owner is suspected, and the sender named in its place */
+    bool resumes;      /* NEWEP: a user of the sender's waits to resume */
     bool snapshot;     /* STATE: the resource as a whole comes along, not operations */
     uint8_t count;     /* STATE: operations in `ops`, the last of them has number `executed` */
     wme_op *op;        /* INVOKE */
@@ -138,7 +141,8 @@ typedef enum wme_verb {
     WME_INSTALL, /* the resource of the message just received replaces the own */
     WME_RECALL,  /* that resource has executed `op` already: answer `user` from what it remembers */
     WME_CRIT,    /* `user` is inside, with `token` */
-    WME_REM,     /* `user` is outside, as it wished */
+    WME_KEPT, /* `user` is still inside, in a new epoch, and can resume from there with `token` */
+    WME_REM,  /* `user` is outside, as it wished */
     WME_EJECTED, /* `user` is outside; what it had issued and got no outcome for was not executed */
     WME_SUSPENDED, /* to all users here: no majority is in reach, no outcome to be had for now */
     WME_RESUMED,
@@ -204,6 +208,7 @@ struct wme_user {
     wme_user *next, *previous; /* in the queue */
     wme_place place;
     uint64_t token;
+    uint64_t resumes; /* while it waits: the token of the section that it goes on with, or 0 */
 };
 
 /* ---- the stub ---- */
@@ -246,6 +251,9 @@ typedef struct wme_stub {
     uint16_t early_acks; /* for slot now.sn + 1 */
     uint16_t gathered;   /* nodes whose NEWEP for this epoch was counted */
     wme_record best;     /* of these */
+    bool replaced;       /* one of these suspects the owner, */
+    bool owner_speaks;   /* which is among them */
+    uint16_t resuming;   /* of these: where a user waits to resume */
 
     /* While it has lost what it knew: rejoin.c. Else `away` is 0. */
     uint64_t away;        /* the nonce of its asking; `gathered` are those who have answered it */
@@ -294,10 +302,23 @@ void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint6
 void wme_end(wme_stub *stub);
 
 wme_refusal wme_try(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
+/*
+ * Like wme_try, for a user whose section, of that token, was at another node, or here before a
+ * restart: it goes on with it, under a new token, if nobody was inside since, and is told
+ * WME_EJECTED otherwise. First in the queue. Who asks vouches that the section was not given up:
+ * its node has kept it, or is dead.
+ */
+wme_refusal wme_resume(wme_stub *stub, wme_node *node, wme_user *user, uint64_t token,
+                       wme_out *out);
 wme_refusal wme_issue(wme_stub *stub, wme_node *node, wme_user *user, wme_op *op, wme_out *out);
 wme_refusal wme_exit(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
 /* The user is gone, wherever it was; it hears nothing any more and may be freed. */
 void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
+/*
+ * The same, though its section was not given up: it may want to resume it elsewhere. Whoever enters
+ * next does so in another epoch, and then it cannot.
+ */
+void wme_revoke(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out);
 /*
  * This node is about to go: gives the token to `to`, though that has not asked, if it is here and
  * nobody is inside. False if it was not given.

@@ -195,18 +195,18 @@ for harm in KILL STOP; do
     start_node b
 done
 
-# ---- the holder's node is killed ----
+# ---- the holder's node is killed: see also cluster_resume.py ----
 for id in a b c; do
     others=${peers//[!abc,]/} # a,b,c
     next=$scratch/$(tr -d "$id," <<< "$others" | cut -c1)
     log=$scratch/dies-$id
-    start run dies --lease 30 --grace 0 --at "$scratch/$id,$next" -- sh -c "$(ticks A "$log")"
+    start run dies --lease 30 --grace 0 --at "$scratch/$id" -- sh -c "$(ticks A "$log")"
     holder=$last
     until_true has_lines 5 "$log"
     start run dies --lease 30 --at "$next" -- sh -c "$(some B "$log")"
     until_true connections 2 "${next##*/}"
     kill_node $id
-    check "the holder's node $id is killed: lost" ends_with 76 "$holder"
+    check "the holder's node $id is killed, and it knows no other: lost" ends_with 76 "$holder"
     check 'the next enters' ends_with 0 "$last"
     check 'when the command is dead' no_overlap "$log"
     start_node $id
@@ -214,7 +214,7 @@ done
 
 # ---- the holder's node hangs: nothing is heard, so the lease decides ----
 log=$scratch/hangs
-start run hangs --at "$c,$a" -- sh -c "$(ticks A "$log")"
+start run hangs --at "$c" --lease 1 -- sh -c "$(ticks A "$log")"
 holder=$last
 until_true has_lines 5 "$log"
 kill -STOP "${node[c]}"
@@ -234,7 +234,7 @@ refuse 75 'time is over' 'another node is killed: the lock is still held' \
 check 'and the command was left alone' ends_with 4 "$last"
 start_node c
 log=$scratch/alone
-start run alone --at "$a" -- sh -c "$(ticks A "$log")"
+start run alone --at "$a" --lease 1 -- sh -c "$(ticks A "$log")"
 until_true has_lines 5 "$log"
 kill -STOP "${node[b]}" "${node[c]}"
 check 'the node of the holder is alone: lost when the lease is over' ends_with 76 "$last"

@@ -29,7 +29,7 @@ declare -A asides
 fuzz_aside resp 700 src/net/resp.c
 fuzz_aside wme 700 tests/unit/wme_sound.c src/wme/{stub,users,epoch,catchup,rejoin,record,out}.c src/consensus/paxos.c \
     src/replica/replica.c
-fuzz_aside peer 1500 src/net/{resp,peer_walk,peer_wire,peer_auth,peers,proof}.c src/wme/{record,out}.c
+fuzz_aside peer 1500 src/net/{resp,peer_walk,peer_wire,peer_auth,peers,proof,sha256}.c src/wme/{record,out}.c
 fuzz_aside etcd 700 src/net/{etcd_txn,resp}.c src/consensus/outside.c
 check "replies, for $seconds s" fuzz reply 700 src/net/resp_reply.c src/net/resp.c
 say_aside resp commands

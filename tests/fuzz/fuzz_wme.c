@@ -175,7 +175,10 @@ static void fill(wme_message *m)
     m->ballot = byte() & 1 ? w.replica.consensus.ballot : near(w.replica.consensus.ballot + 1);
     m->accepted = near(w.replica.consensus.durable.promised);
     m->to = some_node();
-    m->again = byte() & 1;
+    uint8_t flags = byte();
+    m->again = flags & 1;
+    m->replaces = flags & 2;
+    m->resumes = flags & 4;
     m->op = byte() == 255 ? NULL : make_op();
     fill_record(&m->record);
     if (byte() & 3)
@@ -209,9 +212,9 @@ static void carry_out(const wme_action *a)
     if (a->verb == WME_SEND)
         require(a->to != 0 && (a->to & ~others) == 0 && a->message.kind < WME_KINDS);
     if (a->verb == WME_RECALL || a->verb == WME_CRIT || a->verb == WME_REM ||
-        a->verb == WME_EJECTED)
+        a->verb == WME_EJECTED || a->verb == WME_KEPT)
         require(is_user(a->user));
-    if (a->verb == WME_CRIT) {
+    if (a->verb == WME_CRIT || a->verb == WME_KEPT) {
         require(a->token > w.token); /* the fencing number */
         w.token = a->token;
     }
@@ -287,7 +290,10 @@ static void act(uint8_t what)
     wme_user *user = &w.user[byte() % USERS];
     switch (what & 3) {
     case 0:
-        replica_try(&w.replica, &w.node, user, &w.out);
+        if (what & 4)
+            replica_resume(&w.replica, &w.node, user, near(w.token), &w.out);
+        else
+            replica_try(&w.replica, &w.node, user, &w.out);
         break;
     case 1: {
         wme_op *op = make_op();
@@ -299,7 +305,10 @@ static void act(uint8_t what)
         replica_exit(&w.replica, &w.node, user, &w.out);
         break;
     default:
-        replica_leave(&w.replica, &w.node, user, &w.out);
+        if (what & 4)
+            replica_revoke(&w.replica, &w.node, user, &w.out);
+        else
+            replica_leave(&w.replica, &w.node, user, &w.out);
         require(user->place == WME_OUT && user->next == NULL && user->previous == NULL);
     }
     finish();

@@ -105,6 +105,10 @@ wme_message some_message(wme_kind kind, uint8_t nodes, peer_snapshot *snapshot)
         m.executed = chance_number(0, most_number);
     if (kind == WME_ACK)
         m.again = chance(2);
+    if (kind == WME_NEWEP) {
+        m.replaces = chance(2);
+        m.resumes = chance(2);
+    }
     if (kind == WME_INVOKE) {
         m.stable = chance_number(0, most_number);
         m.op = some_op(nodes);

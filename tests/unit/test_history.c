@@ -35,6 +35,10 @@ static bool tell_of_user(history *h, const event *e, uint64_t at)
     uint32_t user = (uint32_t)e->n[0];
     if (strcmp(e->name, "try") == 0) /* user node */
         history_try(h, user, (uint32_t)e->n[1], at);
+    else if (strcmp(e->name, "resume") == 0) /* user node token */
+        history_resume(h, user, (uint32_t)e->n[1], e->n[2], at);
+    else if (strcmp(e->name, "kept") == 0) /* user token */
+        history_kept(h, user, e->n[1], at);
     else if (strcmp(e->name, "crit") == 0) /* user token */
         history_crit(h, user, e->n[1], at);
     else if (strcmp(e->name, "issue") == 0) /* user key */
@@ -104,6 +108,13 @@ static const struct {
 } right[] = {
     {"nothing", "end 7"},
     {"one section", FIRST_SECTION OTHERS_FOLLOW "end 7"},
+    {"a section that is resumed, and resumed again",
+     "try 0 0, crit 0 1, gone 0, resume 1 1 1, crit 1 8, gone 1, resume 2 2 8, crit 2 16, exit 2,"
+     "rem 2, end 7"},
+    {"a section that is kept, and resumed from there",
+     "try 0 0, crit 0 1, kept 0 8, gone 0, resume 1 1 8, crit 1 16, exit 1, rem 1, end 7"},
+    {"one that comes too late to resume",
+     "try 0 0, crit 0 1, gone 0, try 2 2, resume 1 1 1, crit 2 8, ejected 1, exit 2, rem 2, end 7"},
     {"a section without operations", "try 0 0, crit 0 1, exit 0, rem 0, end 7"},
     {"two sections of one user, overlapping waits",
      "try 0 0, try 1 1, crit 0 1, issue 0 7, execute 0 1 7 70, outcome 0 7 70, issue 0 8,"
@@ -177,6 +188,16 @@ typedef struct wrong_one {
 } wrong_one;
 
 static const wrong_one wrong[] = {
+    {HISTORY_RESUMED, 7, "user 1 goes on with section 1 as 9, after 8",
+     "try 0 0, crit 0 1, gone 0, try 2 2, resume 1 1 1, crit 2 8, crit 1 9"},
+    {HISTORY_RESUMED, 7, "token 2 of user 2: section 1 was resumed as 9",
+     "try 0 0, crit 0 1, gone 0, try 2 0, resume 1 1 1, crit 1 9, crit 2 2"},
+    {HISTORY_RESUMED, 7, "goes on with section 1 as 9, after 8",
+     "try 0 0, crit 0 1, gone 0, resume 1 1 1, resume 2 2 1, crit 1 8, crit 2 9"},
+    {HISTORY_RESUMED, 7, "token 5 of user 2: section 2 was resumed as 9",
+     "try 2 0, crit 2 1, try 0 0, crit 0 2, resume 1 1 2, crit 1 9, kept 2 5"},
+    {HISTORY_RESUMED, 4, "goes on with section 5 as 2",
+     "try 0 0, crit 0 1, resume 1 1 5, crit 1 2"},
     {HISTORY_WELL_FORMED, 1, "crit of user 2, which is outside", "crit 2 1, try 0 0"},
     {HISTORY_WELL_FORMED, 2, "try of user 0, which waits", "try 0 0, try 0 0"},
     {HISTORY_WELL_FORMED, 3, "try of user 0, which is inside", "try 0 0, crit 0 1, try 0 0"},

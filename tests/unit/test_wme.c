@@ -437,6 +437,7 @@ int main(void)
     wme_refusal_tests(&s);
     wme_yield_tests(&s);
     wme_rejoin_tests(&s);
+    wme_resume_tests(&s);
     wme_outside_tests(&s);
     wme_rest_tests(&s);
     wme_random_tests(&s);

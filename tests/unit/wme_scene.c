@@ -137,6 +137,9 @@ static void carry_out(scene *w, scene_node *n, const wme_action *a)
         ((scene_user *)a->user)->token = a->token;
         tell(a->user, 'C');
         break;
+    case WME_KEPT:
+        ((scene_user *)a->user)->token = a->token;
+        break;
     case WME_REM:
         tell(a->user, 'R');
         break;
@@ -170,7 +173,7 @@ static void change_and_persist(scene *w, scene_node *n)
 }
 
 /* After every event. */
-static void finish(scene *w, uint8_t node)
+void scene_finish(scene *w, uint8_t node)
 {
     scene_node *n = &w->node[node];
     for (uint32_t i = 0; i < w->out.count; i++)
@@ -228,20 +231,20 @@ void scene_suspect(scene *w, uint8_t node, uint8_t whom)
 {
     w->node[node].wme.suspected |= (uint16_t)(1U << whom);
     replica_suspicion(&w->node[node].replica, &w->node[node].wme, &w->out);
-    finish(w, node);
+    scene_finish(w, node);
 }
 
 void scene_trust(scene *w, uint8_t node, uint8_t whom)
 {
     w->node[node].wme.suspected &= (uint16_t) ~(1U << whom);
     replica_suspicion(&w->node[node].replica, &w->node[node].wme, &w->out);
-    finish(w, node);
+    scene_finish(w, node);
 }
 
 void scene_tick(scene *w, uint8_t node)
 {
     replica_tick(&w->node[node].replica, &w->node[node].wme, &w->out);
-    finish(w, node);
+    scene_finish(w, node);
 }
 
 void scene_tick_all(scene *w)
@@ -275,7 +278,7 @@ void scene_restart(scene *w, uint8_t node)
         replica_rejoin(&n->replica, &n->wme, ++w->next_nonce, node + 1U, &w->out);
     else
         replica_restart(&n->replica, &n->wme, &n->disk.lock, n->resource.count, node + 1U, &w->out);
-    finish(w, node);
+    scene_finish(w, node);
 }
 
 void scene_forget(scene *w, uint8_t node)
@@ -299,7 +302,7 @@ bool scene_rest(scene *w, uint8_t node)
     replica_wake(&n->replica, &n->wme, &saved, n->resource.count, node + 1U);
     replica_durable_end(&saved);
     replica_suspicion(&n->replica, &n->wme, &w->out);
-    finish(w, node);
+    scene_finish(w, node);
     return true;
 }
 
@@ -327,64 +330,6 @@ void scene_expect_executed(const scene *w, uint8_t node, const uint32_t *keys)
         count++;
     }
     assert_int_equal(r->count, count);
-}
-
-/* ---- users ---- */
-
-scene_user *scene_user_at(scene *w, uint8_t node, uint8_t user)
-{
-    assert_true(user < SCENE_USERS);
-    return &w->node[node].user[user];
-}
-
-const char *scene_told(scene *w, uint8_t node, uint8_t user)
-{
-    return scene_user_at(w, node, user)->told;
-}
-
-wme_refusal scene_try(scene *w, uint8_t node, uint8_t user)
-{
-    scene_node *n = &w->node[node];
-    wme_refusal r = replica_try(&n->replica, &n->wme, &scene_user_at(w, node, user)->wme, &w->out);
-    finish(w, node);
-    return r;
-}
-
-wme_refusal scene_issue(scene *w, uint8_t node, uint8_t user)
-{
-    scene_node *n = &w->node[node];
-    wme_op *op = scene_op(w, ++w->next_key);
-    wme_refusal r =
-        replica_issue(&n->replica, &n->wme, &scene_user_at(w, node, user)->wme, op, &w->out);
-    wme_op_drop(op);
-    finish(w, node);
-    return r;
-}
-
-wme_refusal scene_exit(scene *w, uint8_t node, uint8_t user)
-{
-    scene_node *n = &w->node[node];
-    wme_refusal r = replica_exit(&n->replica, &n->wme, &scene_user_at(w, node, user)->wme, &w->out);
-    finish(w, node);
-    return r;
-}
-
-bool scene_yield(scene *w, uint8_t node, uint8_t to)
-{
-    scene_node *n = &w->node[node];
-    bool given = replica_yield(&n->replica, &n->wme, to, &w->out);
-    finish(w, node);
-    return given;
-}
-
-void scene_leave(scene *w, uint8_t node, uint8_t user)
-{
-    scene_node *n = &w->node[node];
-    scene_user *u = scene_user_at(w, node, user);
-    replica_leave(&n->replica, &n->wme, &u->wme, &w->out);
-    memset(u, 0xee, sizeof *u); /* as if freed */
-    finish(w, node);
-    memset(u, 0, sizeof *u);
 }
 
 /* ---- messages ---- */
@@ -417,7 +362,7 @@ static void hand_over(scene *w, const scene_letter *l)
     if (!n->up)
         return;
     replica_receive(&n->replica, &n->wme, l->from, &l->message, &w->out);
-    finish(w, l->to);
+    scene_finish(w, l->to);
 }
 
 uint32_t scene_in_flight(const scene *w, uint8_t kind, uint8_t from, uint8_t to)
@@ -493,7 +438,7 @@ void scene_forge(scene *w, uint8_t from, uint8_t to, const wme_message *m)
 {
     scene_node *n = &w->node[to];
     replica_receive(&n->replica, &n->wme, from, m, &w->out);
-    finish(w, to);
+    scene_finish(w, to);
 }
 
 void scene_forget_counts(scene *w)

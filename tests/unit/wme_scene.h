@@ -82,13 +82,18 @@ void scene_close(scene *w);
 /* ---- users ---- */
 scene_user *scene_user_at(scene *w, uint8_t node, uint8_t user);
 wme_refusal scene_try(scene *w, uint8_t node, uint8_t user);
+wme_refusal scene_resume(scene *w, uint8_t node, uint8_t user, uint64_t token);
 /* An operation with the next key: 1, 2, 3, ... */
 wme_refusal scene_issue(scene *w, uint8_t node, uint8_t user);
 wme_refusal scene_exit(scene *w, uint8_t node, uint8_t user);
 void scene_leave(scene *w, uint8_t node, uint8_t user);
+void scene_revoke(scene *w, uint8_t node, uint8_t user);
 /* The token to another node that has not asked. */
 bool scene_yield(scene *w, uint8_t node, uint8_t to);
 const char *scene_told(scene *w, uint8_t node, uint8_t user);
+
+/* After every event: does what it wants done. */
+void scene_finish(scene *w, uint8_t node);
 
 /* ---- messages ---- */
 uint32_t scene_in_flight(const scene *w, uint8_t kind, uint8_t from, uint8_t to);

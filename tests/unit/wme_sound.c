@@ -44,6 +44,9 @@ static const char *unsound_users(const wme_stub *stub)
     for (const wme_user *u = stub->first; u != NULL; before = u, u = u->next)
         if (u->place != WME_WAITING || u->previous != before || u == stub->inside)
             return "the queue of users is not one";
+    for (const wme_user *u = stub->first; u != NULL && u->next != NULL; u = u->next)
+        if (u->resumes == 0 && u->next->resumes != 0)
+            return "who resumes is not before who does not";
     if (stub->last != before)
         return "the queue of users has another end";
     if (stub->inside != NULL && stub->inside->place != WME_INSIDE)

@@ -10,6 +10,7 @@ void wme_crash_tests(suite *s);
 void wme_refusal_tests(suite *s);
 void wme_yield_tests(suite *s);
 void wme_rejoin_tests(suite *s);
+void wme_resume_tests(suite *s);
 void wme_outside_tests(suite *s);
 void wme_rest_tests(suite *s);
 void wme_random_tests(suite *s);
