@@ -134,6 +134,8 @@ const char *node_resume(cluster_node *n, session_roles *me, byte_string name, ui
     n->now = now;
     if (me->session == NULL)
         return "ERR say who you are first, with SESSION";
+    if (join_refuses(n) != NULL)
+        return "SUSPENDED this node does not count yet, or too few do; go to another";
     site *p = name.bytes <= STORE_MOST_NAME ? site_get(n, (const char *)name.at, name.bytes) : NULL;
     if (p == NULL)
         return "OOM the node is out of memory";
