@@ -100,7 +100,7 @@ static void hear_outcome(stay *s, const char *text, size_t bytes)
 {
     baton_replica_result ignored;
     const char *line = memchr(text, '\n', bytes);
-    if (text[0] != '$' || line == NULL) {
+    if (line == NULL || text[0] != '$') { /* nothing at all: the store has failed */
         reply(s, BATON_LOST);
         return;
     }

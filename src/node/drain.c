@@ -40,9 +40,7 @@ static bool hand_over(cluster_node *n, site *p)
 
 bool node_hand_over(cluster_node *n)
 {
-    bool all = true;
-    if (!n->drains)
-        sites_wake(n);
+    bool all = resting_wake(n);
     n->drains = true;
     for (size_t b = 0; b < n->buckets; b++)
         for (site *p = n->bucket[b]; p != NULL; p = p->next)

@@ -155,7 +155,7 @@ static void answer_list(cluster_node *n, uint8_t from, const peer_list *asked)
 
 static void ask_list(cluster_node *n, uint8_t whom)
 {
-    const join_cursor *c = &n->cursor[whom];
+    const name_cursor *c = &n->cursor[whom];
     peer_list l = {.nonce = n->muster.nonce, .names = c->bytes > 0};
     l.name[0] = (resp_word){c->name, c->bytes};
     if (n->reached[whom] && n->away < MOST_AWAY)
@@ -163,7 +163,7 @@ static void ask_list(cluster_node *n, uint8_t whom)
 }
 
 /* The farthest name; pages may come twice. */
-static void move_on(join_cursor *c, resp_word to)
+static void move_on(name_cursor *c, resp_word to)
 {
     size_t both = to.bytes < c->bytes ? to.bytes : c->bytes;
     int sign = memcmp(to.at, c->name, both);

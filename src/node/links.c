@@ -30,6 +30,7 @@ typedef struct wire {
     bool dials;
     bool open; /* the socket is libuv's, and not yet closed */
     bool closing;
+    uint64_t waits_since, early_since; /* turns; of what is said, and early: 0: nothing waits */
     bool writes;
     bool doubted; /* late, at the last look */
     uint8_t peer; /* whom it dials */
@@ -59,6 +60,7 @@ struct links {
     wire *guests;
     uint32_t guest_count;
     bool ends;
+    uint64_t turns;
     peer_said said; /* large, and used up before the next */
     char chunk[CHUNK_BYTES];
 };
@@ -177,22 +179,43 @@ static void transmit(wire *l, resp_out *out)
         hang_up(l, uv_strerror(error));
 }
 
-static void send_all(links *l, resp_out of[WME_MOST_NODES])
+/* Whether there are bytes that had to wait, and for longer than the early ones. */
+static bool owes(const wire *l)
 {
-    for (uint8_t i = 0; i < l->all->nodes; i++)
-        if (l->to[i].auth.state == PEER_AUTH_DONE)
-            transmit(&l->to[i], &of[i]);
+    return l->waits_since != 0 && (l->early_since == 0 || l->waits_since < l->early_since);
+}
+
+static void note_wait(const resp_out *out, uint64_t turn, uint64_t *since)
+{
+    if (out->bytes == 0)
+        *since = 0;
+    else if (*since == 0)
+        *since = turn;
 }
 
 void links_send_early(links *l)
 {
-    send_all(l, l->node->early);
+    for (uint8_t i = 0; i < l->all->nodes; i++)
+        if (l->to[i].auth.state == PEER_AUTH_DONE && !owes(&l->to[i]))
+            transmit(&l->to[i], &l->node->early[i]);
 }
 
+/* On a connection that is slow, who has waited for longer is first: else the others never were. */
 void links_send(links *l)
 {
-    send_all(l, l->node->early); /* there may have been no room for it before */
-    send_all(l, l->node->to_peer);
+    l->turns++;
+    for (uint8_t i = 0; i < l->all->nodes; i++) {
+        wire *to = &l->to[i];
+        if (to->auth.state != PEER_AUTH_DONE)
+            continue;
+        resp_out *early = &l->node->early[i];
+        resp_out *rest = &l->node->to_peer[i];
+        bool rest_first = owes(to);
+        transmit(to, rest_first ? rest : early);
+        transmit(to, rest_first ? early : rest);
+        note_wait(early, l->turns, &to->early_since);
+        note_wait(rest, l->turns, &to->waits_since);
+    }
 }
 
 bool links_idle(const links *l)

@@ -126,9 +126,12 @@ void node_reached(cluster_node *n, uint8_t peer, bool reached)
     resp_free(&n->to_peer[peer]);
     resp_free(&n->early[peer]);
     n->to_peer[peer] = n->early[peer] = (resp_out){.most = NODE_MOST_PEER_OUTPUT};
-    if (!reached)
+    if (!reached) {
+        resting_lost(n);
         return;
+    }
     join_tick(n);
+    resting_tell(n, peer);
     if (node_takes_part(n))
         sites_each(n, tick); /* to find out who has missed something */
 }
@@ -188,8 +191,10 @@ static void sweep(cluster_node *n)
         n->next_sweep = (n->next_sweep + 1) & (n->buckets - 1);
         for (site *p = n->bucket[n->next_sweep], *next; p != NULL; p = next) {
             next = p->next;
-            if (!is_busy(p) && !site_rests(n, p))
-                tick(n, p);
+            if (is_busy(p) || site_rests(n, p))
+                continue;
+            tick(n, p);
+            p->compared_at = n->now;
         }
     }
 }
@@ -212,6 +217,7 @@ void node_tick(cluster_node *n, uint64_t now)
     ghosts_time(n);
     sites_each(n, tick_if_busy);
     sweep(n);
+    resting_tick(n);
 }
 
 bool node_turn_ends(cluster_node *n)

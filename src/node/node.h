@@ -24,11 +24,11 @@ typedef struct site site;
 
 enum { NODE_WHY = 256 }; /* bytes of a sentence */
 
-/* The last name that a peer has listed. */
-typedef struct join_cursor {
+/* A place among the names of all locks. */
+typedef struct name_cursor {
     size_t bytes;
     char name[STORE_MOST_NAME];
-} join_cursor;
+} name_cursor;
 
 /* In milliseconds; the clock is uv_now's. */
 enum {
@@ -71,10 +71,10 @@ typedef struct cluster_node {
     wme_node wme;
     const peers *all;
     muster muster;
-    join_cursor cursor[WME_MOST_NODES];
-    size_t away;         /* locks that rejoin */
-    uint64_t says_after; /* when to log again what it waits for, */
-    uint32_t says_about; /* if it is the same */
+    name_cursor cursor[WME_MOST_NODES]; /* what each peer has listed */
+    size_t away;                        /* locks that rejoin */
+    uint64_t says_after;                /* when to log again what it waits for, */
+    uint32_t says_about;                /* if it is the same */
     char why[NODE_WHY];
     detector detector;
     store *store;
@@ -82,12 +82,14 @@ typedef struct cluster_node {
     bool first_run; /* it has never been part of the cluster before */
     uint32_t most_waiters;
     const char *only; /* the one lock that there is; NULL: as many as are used */
-    uint64_t run;     /* no other run of this node has the same */
+    uint64_t run;     /* no other run of this node has the same; see resting.c */
     uint64_t chance;
     uint64_t now;
     site **bucket;
     size_t buckets, sites;
-    size_t resting;                   /* locks that were in memory in this run, and are not now */
+    size_t resting;             /* locks that were in memory in this run, and are not now */
+    bool tells[WME_MOST_NODES]; /* see resting.c */
+    name_cursor told[WME_MOST_NODES], woken;
     size_t next_sweep;                /* bucket */
     site *asking, *last_asking;       /* what they want to know is to be asked outside */
     bool outside_reached;             /* who is asked was there the last time */

@@ -116,33 +116,55 @@ static const char *name_state(const wme_stub *s)
     return s->suspended ? "suspended" : names[s->state];
 }
 
-static void list_lock(resp_out *out, const peers *all, const site *p)
+/* Rows of a list, as long as they are no more than `most` bytes. */
+typedef struct lock_list {
+    const peers *all;
+    size_t most;
+    resp_out rows;
+    uint32_t listed;
+} lock_list;
+
+static void list_record(lock_list *l, resp_word name, const wme_record *now, const char *state,
+                        uint64_t executed)
+{
+    resp_array(&l->rows, 8);
+    resp_bulk(&l->rows, name.at, name.bytes);
+    resp_integer(&l->rows, (int64_t)now->epoch);
+    resp_integer(&l->rows, (int64_t)now->sn);
+    resp_text(&l->rows, l->all->node[now->owner].id);
+    resp_text(&l->rows, state);
+    resp_integer(&l->rows, (int64_t)executed);
+    l->listed++;
+}
+
+static void list_site(lock_list *l, const site *p)
 {
     const wme_stub *s = &p->replica.stub;
     bool held = s->state == WME_CS_IDLE || s->state == WME_CS_ISSUING;
-    resp_array(out, 8);
-    resp_bulk(out, p->name, p->name_bytes);
-    resp_integer(out, (int64_t)s->now.epoch);
-    resp_integer(out, (int64_t)s->now.sn);
-    resp_text(out, all->node[s->now.owner].id);
-    resp_text(out, name_state(s));
-    resp_integer(out, (int64_t)s->executed);
-    resp_integer(out, held);
-    resp_integer(out, p->waiters);
+    list_record(l, (resp_word){p->name, p->name_bytes}, &s->now, name_state(s), s->executed);
+    resp_integer(&l->rows, held);
+    resp_integer(&l->rows, p->waiters);
 }
 
-/* Rows, as long as they are no more than `most` bytes; how many there are. */
-static uint32_t list_locks(const cluster_node *n, const peers *all, size_t most, resp_out *rows)
+static void list_resting(void *context, resp_word name, const wme_record *now, uint64_t executed)
 {
-    uint32_t listed = 0;
+    lock_list *l = context;
+    if (l->rows.bytes > l->most)
+        return;
+    list_record(l, name, now, "rests", executed);
+    resp_integer(&l->rows, 0);
+    resp_integer(&l->rows, 0);
+}
+
+static void list_locks(const cluster_node *n, lock_list *l)
+{
     for (size_t b = 0; b < n->buckets; b++)
         for (const site *p = n->bucket[b]; p != NULL; p = p->next) {
-            if (listed == NODE_MOST_LISTED || rows->bytes > most)
-                return listed;
-            list_lock(rows, all, p);
-            listed++;
+            if (l->listed == NODE_MOST_LISTED || l->rows.bytes > l->most)
+                return;
+            list_site(l, p);
         }
-    return listed;
+    resting_list(n, NODE_MOST_LISTED - l->listed, list_resting, l);
 }
 
 static void print_figures(const cluster_node *n, const peers *all, resp_out *text)
@@ -183,13 +205,14 @@ static void print_figures(const cluster_node *n, const peers *all, resp_out *tex
 void node_report(const cluster_node *n, const peers *all, resp_out *out)
 {
     resp_out text = {0};
-    resp_out rows = {.third = out->third};
-    size_t most = out->most > 0 ? out->most / 2 : SIZE_MAX;
+    lock_list l = {.all = all,
+                   .most = out->most > 0 ? out->most / 2 : SIZE_MAX,
+                   .rows = {.third = out->third}};
     print_figures(n, all, &text);
-    uint32_t listed = list_locks(n, all, most, &rows);
-    resp_array(out, 1 + listed);
+    list_locks(n, &l);
+    resp_array(out, 1 + l.listed);
     resp_bulk(out, text.at, text.bytes);
-    resp_raw(out, rows.at, rows.bytes);
+    resp_raw(out, l.rows.at, l.rows.bytes);
     resp_free(&text);
-    resp_free(&rows);
+    resp_free(&l.rows);
 }

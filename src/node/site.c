@@ -65,6 +65,7 @@ static bool begin(cluster_node *n, site *p)
     if (found == STORE_FOUND && durable.rests == n->run) {
         replica_wake(&p->replica, &n->wme, &durable, p->kept.executed, n->chance);
         replica_durable_end(&durable);
+        p->last_write = n->counts.turns; /* when it was laid to rest may be in this turn */
         n->resting--;
         return true;
     }
@@ -146,89 +147,6 @@ void site_free(cluster_node *n, site *p)
     replica_end(&p->replica);
     n->sites--;
     free(p);
-}
-
-/* ---- locks at rest ---- */
-
-bool site_rests(cluster_node *n, site *p)
-{
-    if (n->now < p->used_at + NODE_REST_AFTER || n->drains || n->only != NULL || p->asks ||
-        !replica_may_rest(&p->replica, &n->wme))
-        return false;
-    replica_durable saved = {0};
-    replica_save(&p->replica, &saved);
-    saved.rests = n->run;
-    bool kept = store_save(n->store, &p->kept, &saved);
-    replica_durable_end(&saved);
-    if (!kept)
-        return false;
-    site **at = &n->bucket[p->hash & (n->buckets - 1)];
-    while (*at != p)
-        at = &(*at)->next;
-    *at = p->next;
-    n->resting++;
-    n->writes = true; /* else the turn would grow */
-    site_free(n, p);
-    return true;
-}
-
-/* False if it does not rest; else `saved` is to be ended. */
-static bool load_resting(cluster_node *n, byte_string name, replica_durable *saved)
-{
-    store_lock kept;
-    if (n->resting == 0 || site_find(n, (const char *)name.at, name.bytes) != NULL ||
-        store_load(n->store, name, &kept, saved) != STORE_FOUND)
-        return false;
-    if (saved->rests == n->run)
-        return true;
-    replica_durable_end(saved);
-    return false;
-}
-
-bool site_knows(cluster_node *n, resp_word name, const wme_message *sync)
-{
-    replica_durable saved;
-    if (!load_resting(n, (byte_string){(const uint8_t *)name.at, name.bytes}, &saved))
-        return false;
-    bool old = wme_may_sleep_on(&saved.now, saved.now.ops, sync); /* at rest it has executed all */
-    replica_durable_end(&saved);
-    return old;
-}
-
-/* Names, one after the other, each with its length before it. */
-static bool add_name(void *context, byte_string name)
-{
-    resp_out *names = context;
-    resp_raw(names, &(char){(char)(name.bytes & 0xff)}, 1);
-    resp_raw(names, &(char){(char)(name.bytes >> 8)}, 1);
-    resp_raw(names, name.at, name.bytes);
-    return true;
-}
-
-static bool rests_with_token(cluster_node *n, byte_string name)
-{
-    replica_durable saved;
-    if (!load_resting(n, name, &saved))
-        return false;
-    bool here = saved.now.owner == n->wme.me;
-    replica_durable_end(&saved);
-    return here;
-}
-
-void sites_wake(cluster_node *n)
-{
-    resp_out names = {0};
-    if (n->resting == 0 || !store_each(n->store, (byte_string){0}, add_name, &names))
-        return;
-    const uint8_t *at = (const uint8_t *)names.at;
-    const uint8_t *end = at + names.bytes;
-    while (at < end) {
-        byte_string name = {at + 2, (size_t)at[0] | (size_t)at[1] << 8};
-        if (rests_with_token(n, name))
-            site_get(n, (const char *)name.at, name.bytes);
-        at += 2 + name.bytes;
-    }
-    resp_free(&names);
 }
 
 /* ---- what a step wants done ---- */

@@ -35,7 +35,7 @@ struct site {
     seat *seats;
     uint32_t waiters;
     uint64_t epoch; /* that was counted */
-    uint64_t used_at;
+    uint64_t used_at, compared_at;
     uint64_t last_token;                  /* largest that is known here */
     uint64_t whole_after[WME_MOST_NODES]; /* when it may be sent to each as a whole again */
     bool handed_over;                     /* see drain.c */
@@ -55,15 +55,26 @@ site *site_find(const cluster_node *n, const char *name, size_t bytes);
 void site_free(cluster_node *n, site *p);
 /* The node was not sure whether it is new when the lock began, and is now. */
 void site_is_new(cluster_node *n, site *p);
-/* Puts it, which has no seats, out of memory if nobody has used it for a while. */
-bool site_rests(cluster_node *n, site *p);
-/* Whether that lock is at rest, and what a SYNC says of it is no news: then it may stay so. */
-bool site_knows(cluster_node *n, resp_word name, const wme_message *sync);
-/* All that rest and have the token here, back into memory. */
-void sites_wake(cluster_node *n);
-
 /* Does what the last step at this lock wants done. */
 void site_carry_out(cluster_node *n, site *p);
+
+/* ---- resting.c ---- */
+/* Puts it, which has no seats, out of memory if nobody has used it for a while. */
+bool site_rests(cluster_node *n, site *p);
+/* Whether that lock is not in memory, and what a SYNC says of it no news: then it may stay so. */
+bool site_knows(const cluster_node *n, resp_word name, const wme_message *sync);
+/* A connection is lost. */
+void resting_lost(cluster_node *n);
+/* A connection stands: that node is to be told how far all are that are not in memory. */
+void resting_tell(cluster_node *n, uint8_t peer);
+void resting_tick(cluster_node *n);
+/* Those that have the token here back into memory, some at each call; true if that were all. */
+bool resting_wake(cluster_node *n);
+/* Calls `list` for those that are not in memory, `most` of them at most. */
+void resting_list(const cluster_node *n, uint32_t most,
+                  void (*list)(void *context, resp_word name, const wme_record *now,
+                               uint64_t executed),
+                  void *context);
 
 /* ---- node.c ---- */
 void sites_each(cluster_node *n, void (*what)(cluster_node *n, site *p));

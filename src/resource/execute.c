@@ -229,6 +229,8 @@ static bool remember(store *s, store_lock *lock, const wme_op *o, byte_string re
 bool store_execute(store *s, store_lock *lock, const wme_op *o, uint64_t number, resp_out *result)
 {
     resp_out made = {0}; /* in protocol 2, whatever the client speaks */
+    if (s->broken) /* an earlier one of this turn may not have been executed */
+        return false;
     assert(number == lock->executed + 1 && o->origin < WME_MOST_NODES);
     bool fine = lock_number(s, lock) &&
                 (s->own != NULL ? own_run(s, lock, o, &made) : run_on_keys(s, lock, o, &made));
@@ -245,6 +247,8 @@ bool store_execute(store *s, store_lock *lock, const wme_op *o, uint64_t number,
 bool store_recall(store *s, const store_lock *lock, const wme_op *o, resp_out *result)
 {
     byte_string value;
+    if (s->broken)
+        return false;
     assert(o->origin < WME_MOST_NODES && lock->answered[o->origin] == o->id);
     record_key key = key_of_part(lock->number, 'r', (byte_string){&o->origin, 1});
     record_found found = record_get(s, look_begin(s), &key, &value);

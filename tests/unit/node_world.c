@@ -125,6 +125,17 @@ void world_start(world *w, uint8_t node)
             reach(w, node, other);
 }
 
+void world_cut(world *w, uint8_t node, bool cut)
+{
+    for (uint8_t other = 0; other < WORLD_NODES; other++) {
+        if (other == node)
+            continue;
+        w->wire[node][other].bytes = w->wire[other][node].bytes = 0;
+        node_reached(&w->node[node], other, !cut);
+        node_reached(&w->node[other], node, !cut);
+    }
+}
+
 void world_crash(world *w, uint8_t node)
 {
     node_end(&w->node[node]);

@@ -48,6 +48,9 @@ void world_crash(world *w, uint8_t node);
 /* What was on the disk of a node that is down is gone. */
 void world_empty(const world *w, uint8_t node);
 
+/* The connections between that node and all others are lost, or stand again. */
+void world_cut(world *w, uint8_t node, bool cut);
+
 /* The first half of a turn's end: what is early is under way. And all of it. */
 void world_send_early(world *w, uint8_t node);
 void world_end_turn(world *w, uint8_t node);

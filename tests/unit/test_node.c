@@ -179,6 +179,60 @@ static void test_rests_and_crashes(void **state)
     assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE);
 }
 
+/* A token at rest may have been taken away, and nobody may say so any more. */
+static void test_rests_and_is_cut_off(void **state)
+{
+    world *w = *state;
+    uint8_t owner = world_enter(w);
+    world_exit(w, owner);
+    world_rest(w);
+    world_cut(w, owner, true);
+    world_pass(w, 5000);
+    world_lock(w, 1);
+    world_pass(w, 5000);
+    assert_int_equal(w->visitor[1].place, VISITOR_INSIDE);
+    uint64_t token = w->visitor[1].token;
+    world_exit(w, 1);
+    world_pass(w, 3 * NODE_REST_AFTER);
+    assert_int_equal(w->node[1].sites, 0);
+    world_cut(w, owner, false);
+    world_lock(w, owner);
+    assert_int_equal(w->visitor[owner].place, VISITOR_WAITS);
+    world_pass(w, 2000);
+    assert_int_equal(w->visitor[owner].place, VISITOR_INSIDE);
+    assert_true(w->visitor[owner].token > token);
+}
+
+/* Who comes back gets what it has missed of locks that nobody uses any more. */
+static void test_rests_and_one_was_away(void **state)
+{
+    world *w = *state;
+    uint8_t owner = world_enter(w);
+    world_crash(w, 2);
+    assert_true(world_issue(w, owner));
+    world_pass(w, 5000);
+    world_exit(w, owner);
+    world_pass(w, 3 * NODE_REST_AFTER);
+    assert_int_equal(w->node[owner].sites + w->node[1].sites, 0);
+    world_start(w, 2);
+    world_pass(w, 5000);
+    assert_int_equal(world_value(w, 2), 1);
+}
+
+/* Nor does a connection that comes and goes keep locks in memory that nobody uses. */
+static void test_rests_over_a_connection(void **state)
+{
+    world *w = *state;
+    uint8_t owner = world_enter(w);
+    world_exit(w, owner);
+    world_rest(w);
+    world_cut(w, 2, true);
+    world_cut(w, 2, false);
+    world_pass(w, 1000);
+    for (uint8_t i = 0; i < WORLD_NODES; i++)
+        assert_int_equal(w->node[i].sites, 0);
+}
+
 static void test_token_at_rest_is_handed_over(void **state)
 {
     world *w = *state;
@@ -379,6 +433,12 @@ int main(void)
         {"a lock that nobody uses rests", test_rests, world_open, world_close, NULL},
         {"the only lock does not, and is the only one", test_only, world_open, world_close, NULL},
         {"and a crash ends that", test_rests_and_crashes, world_open, world_close, NULL},
+        {"so does the loss of a connection", test_rests_and_is_cut_off, world_open, world_close,
+         NULL},
+        {"who was away gets what it has missed", test_rests_and_one_was_away, world_open,
+         world_close, NULL},
+        {"a connection does not wake it", test_rests_over_a_connection, world_open, world_close,
+         NULL},
         {"its token is handed over", test_token_at_rest_is_handed_over, world_open, world_close,
          NULL},
         {"what is decided outside is asked, once at a time", test_asks_outside, world_open,
