@@ -297,9 +297,13 @@ class Cluster:
         self.scratch = tempfile.mkdtemp()
         self.ports, self.peers, self.elections = free_ports(3), free_ports(3), free_ports(3)
         self.processes = [None] * 3
-        for which in range(3):
-            self.start(which)
-        self.wait()
+        try:
+            for which in range(3):
+                self.start(which)
+            self.wait()
+        except BaseException:
+            self.stop()
+            raise
 
     def start(self, which):
         command = self.client.command(self, which, os.path.join(self.scratch, IDS[which]))
@@ -340,7 +344,7 @@ class Cluster:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
-        for process in self.processes:
+        for process in filter(None, self.processes):
             process.kill()
             process.wait()
         shutil.rmtree(self.scratch, ignore_errors=True)

@@ -247,8 +247,8 @@ static size_t keep_answer(char *bytes, size_t size, size_t count, void *context)
     return more;
 }
 
-/* Its text is ready. */
-static void begin(request *r)
+/* Its text is ready. False: it is forgotten, for want of memory. */
+static bool begin(request *r)
 {
     char url[ETCD_MOST_URL + 32];
     etcd *e = r->of;
@@ -258,7 +258,10 @@ static void begin(request *r)
     curl_easy_setopt(r->curl, CURLOPT_URL, url);
     curl_easy_setopt(r->curl, CURLOPT_POSTFIELDS, r->text);
     curl_easy_setopt(r->curl, CURLOPT_POSTFIELDSIZE, (long)strlen(r->text));
-    curl_multi_add_handle(e->multi, r->curl);
+    if (curl_multi_add_handle(e->multi, r->curl) == CURLM_OK)
+        return true;
+    forget(r);
+    return false;
 }
 
 /* Reads, through the log of etcd, a key that nobody has. */
@@ -308,8 +311,7 @@ bool etcd_propose(etcd *e, void *who, etcd_bytes key, uint64_t epoch, etcd_bytes
         return false;
     }
     memcpy(r->value, value.at, value.bytes);
-    begin(r);
-    return true;
+    return begin(r);
 }
 
 /* ---- beginning and end ---- */

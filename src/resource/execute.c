@@ -229,7 +229,7 @@ static bool remember(store *s, store_lock *lock, const wme_op *o, byte_string re
 bool store_execute(store *s, store_lock *lock, const wme_op *o, uint64_t number, resp_out *result)
 {
     resp_out made = {0}; /* in protocol 2, whatever the client speaks */
-    if (s->broken) /* an earlier one of this turn may not have been executed */
+    if (s->broken)       /* an earlier one of this turn may not have been executed */
         return false;
     assert(number == lock->executed + 1 && o->origin < WME_MOST_NODES);
     bool fine = lock_number(s, lock) &&

@@ -225,7 +225,8 @@ bool world_deliver(world *w, uint8_t from, uint8_t to)
 void world_settle(world *w)
 {
     bool more = true;
-    while (more) {
+    for (int round = 0; more; round++) {
+        assert_true(round < 10000); /* else they talk for ever */
         more = false;
         for (uint8_t i = 0; i < WORLD_NODES; i++)
             if (w->up[i])
