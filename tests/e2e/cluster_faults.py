@@ -8,6 +8,7 @@ import threading
 import time
 
 from cluster_world import IDS, Node, free_ports
+from service import wait_for
 
 
 class Pipe:
@@ -157,6 +158,15 @@ class Faults:
         self.wait(0, 0.5)
         first.process.send_signal(signal.SIGCONT)
 
+    def empty(self):
+        """The disk of one is lost; it rejoins, before anything else happens."""
+        (node,) = self.some(1, 1)
+        node.kill()
+        node.empty()
+        self.wait(0, 1)
+        node.start()
+        wait_for(node.settled)
+
     def end(self):
         """As an administrator does it: one after the other."""
         for node in self.some(1, 1):
@@ -218,6 +228,6 @@ class Faults:
         self.wait(0.2, 2)
 
 
-PROCESS_FAULTS = ("kill", "pause", "kill_while_another_pauses", "end")
+PROCESS_FAULTS = ("kill", "pause", "kill_while_another_pauses", "end", "empty")
 NAMESPACE_FAULTS = ("unplug", "one_way", "part")
 NETWORK_FAULTS = ("part", "one_way", "slow", "reset")

@@ -1,15 +1,12 @@
 """Nodes that lose what they knew: `cluster_forget.py BATON`. Prints one line of TAP for each test."""
 
 import json
-import re
-import shutil
-import socket
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 from cluster_work import Load
-from cluster_world import IDS, Node, free_ports
+from cluster_world import IDS, Node, free_ports, page
 from service import BATON, PATIENCE, Client, Failure, finish, refused, test, wait_for
 
 NAMES = [f"shop/{i:02}" for i in range(60)]  # more than are told at once
@@ -41,19 +38,7 @@ def empty(*nodes):
     for node in nodes:
         if node.process.poll() is None:
             node.kill()
-        shutil.rmtree(node.command[node.command.index("--data") + 1])
-
-
-def health(node):
-    """Status and text."""
-    port = int(re.findall(r"event=http at=127\.0\.0\.1:(\d+)", node.text())[-1])
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
-        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        answer = b""
-        while data := connection.recv(65536):
-            answer += data
-    head, text = answer.decode().split("\r\n\r\n", 1)
-    return int(head.split()[1]), text.strip()
+        node.empty()
 
 
 def issue(node, lock, *words):
@@ -90,7 +75,7 @@ def _():
     words = "this node is new and has not heard from c yet"
     wait_for(lambda: len([n for n in world.status()[1] if n["up"]]) == 2 and world.say(words))
     for node in (a, b):
-        assert health(node) == (503, words)
+        assert page(node, "health") == (503, words + "\n")
         assert refused(Client(node), "NOTREADY", "LOCK", "l", 100) == "NOTREADY " + words
         refused(Client(node), "NOTREADY", "TRY", "l")
         refused(Client(node), "NOTREADY", "READ", "l", "n")
@@ -99,7 +84,7 @@ def _():
     assert run.returncode == 69 and b"temporarily unavailable" in run.stderr, run
     c.start()
     wait_for(world.all_well)
-    assert health(a) == (200, "ok")
+    assert page(a, "health") == (200, "ok\n")
 
 
 @test("a directory that was emptied: the node rejoins, and has all again")
@@ -147,7 +132,7 @@ def _():
     a.start()
     words = "this node has lost what it knew, and has not heard from b yet"
     wait_for(lambda: world.status()[1][0].get("why") == words)
-    assert health(a) == (503, words)
+    assert page(a, "health") == (503, words + "\n")
     b.start()
     wait_for(world.all_well)
     wait_for(lambda: has_all(a, expected))
@@ -160,7 +145,7 @@ def _():
     b.start()
     wait_for(lambda: world.say(LOST) and len([n for n in world.status()[1] if n["up"]]) == 3)
     for node in world.nodes:
-        assert health(node) == (503, LOST)
+        assert page(node, "health") == (503, LOST + "\n")
         assert refused(Client(node), "NOTREADY", "LOCK", NAMES[0], 100) == "NOTREADY " + LOST
         assert not node.crashed()
     assert has_all(c, expected)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -46,8 +47,8 @@ class Node:
         processes.append(self.process)
         return self
 
-    def ready(self):
-        """Whether clients can connect, and it does not wait for others to say who it is; or it has ended."""
+    def is_not(self, *states):
+        """Whether clients can connect, and its state is none of these; or it has ended."""
         if self.crashed():
             return True
         try:
@@ -56,7 +57,19 @@ class Node:
             client.close()
         except (OSError, EOFError):
             return self.crashed()
-        return b"state:new" not in text
+        return not any(b"state:" + state in text for state in states)
+
+    def ready(self):
+        """It does not wait for others to say who it is."""
+        return self.is_not(b"new")
+
+    def settled(self):
+        """Nor does it bring back what it has lost."""
+        return self.is_not(b"new", b"rejoins")
+
+    def empty(self):
+        """Its disk is lost; it does not run."""
+        shutil.rmtree(self.command[self.command.index("--data") + 1])
 
     def kill(self):
         self.process.kill()
