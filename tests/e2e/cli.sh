@@ -122,5 +122,5 @@ refuse 64 '--rounds takes' 'bench --collect: bad rounds' "$baton" bench --collec
 refuse 1 'cannot write the plot' 'bench --collect: plot into nowhere' \
     "$baton" bench --collect --seconds 1 --rounds 1 --plot "$scratch/no/plot.svg"
 refuse 1 'no memory' 'bench --collect: more memory than the system allows' \
-    bash -c "ulimit -v 20000; '$baton' bench --collect --value 65536 --seconds 1 --rounds 1"
+    bash -c "ulimit -v 40000; '$baton' bench --collect --value 65536 --seconds 1 --rounds 1"
 finish

@@ -12,10 +12,11 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import threading
 
 from cluster_world import Cluster
-from service import BATON, PATIENCE, SCRATCH, Client, Failure, finish, processes, refused, test, wait_for
+from service import BATON, PATIENCE, SANITIZED, SCRATCH, Client, Failure, finish, processes, refused, test, wait_for
 
 ROUNDS = int(sys.argv[sys.argv.index("--rounds") + 1]) if "--rounds" in sys.argv else 6
 os.environ["XDG_RUNTIME_DIR"] = SCRATCH
@@ -58,12 +59,11 @@ def state_of(node, name):
     return row_of(node, name)[4]
 
 
-def agreed_epoch(name):
-    """The epoch that all are in; 0 if they are not, or on their way to another."""
+def is_steady(name):
+    """All are in the same epoch, and somebody holds it."""
     rows = [row_of(node, name) for node in cluster.nodes]
-    if None in rows or len({row[1] for row in rows}) > 1 or b"epoch-change" in [row[4] for row in rows]:
-        return 0
-    return rows[0][1]
+    return None not in rows and len({row[1] for row in rows}) == 1 and sum(row[6] for row in rows) == 1 \
+        and b"epoch-change" not in [row[4] for row in rows]
 
 
 def is_free(node, name):
@@ -325,6 +325,11 @@ def go(who):
         pass
 
 
+def timely_test(name):
+    """Who resumes comes before others only if it is there in 0.4 s, which sanitizers do not allow for."""
+    return (lambda function: None) if SANITIZED else test(name)
+
+
 def one_by_one(who):
     """Each of them was in and out, and nobody else in between."""
     seen = lines()
@@ -380,7 +385,7 @@ def _():
     os.unlink(journal)
 
 
-@test(f"run: {ROUNDS} rounds, contenders at all nodes, each time the node of the holder is killed")
+@timely_test(f"run: {ROUNDS} rounds, contenders at all nodes, each time the node of the holder is killed")
 def _():
     for i in range(ROUNDS):
         orders = {"a": (A, B, C), "b": (B, C, A), "c": (C, A, B)}
@@ -400,7 +405,7 @@ def _():
     client("EXIT", "contended", token)
 
 
-@test("run: a rolling restart of all nodes, and the command never notices")
+@timely_test("run: a rolling restart of all nodes, and the command never notices")
 def _():
     first = run("rolls", "rolls", (A, B, C))
     wait_for(lambda: is_inside("rolls"))
@@ -409,9 +414,9 @@ def _():
         node.process.send_signal(signal.SIGTERM)
         wait_for(lambda n=node: not n.ready() or n.crashed())
         node.kill()  # it would wait for who holds something
-        before = max((row_of(n, "rolls") or [0, 0])[1] for n in cluster.nodes if n is not node)
         revive(node)
-        wait_for(lambda b=before: agreed_epoch("rolls") > b)
+        wait_for(lambda: is_steady("rolls"))
+        time.sleep(1)  # so that the client has heard of the last change of epoch
     assert lines() == [["in", "rolls"]], lines()
     go("rolls")
     assert first.wait(PATIENCE) == 0

@@ -71,7 +71,7 @@ void test_emptied_of_many(void **state)
 {
     enum { LOCKS = 3 * PEER_MOST_LISTED + 1 };
     world *w = *state;
-    char name[16];
+    char name[32];
     for (int i = 0; i < LOCKS; i++) {
         snprintf(name, sizeof name, "many/%d", i);
         assert_non_null(site_get(&w->node[0], name, strlen(name)));
