@@ -111,7 +111,10 @@ class Worker(threading.Thread):
             except (OSError, EOFError):
                 time.sleep(0.02)
             except (Failure, AssertionError, TypeError) as wrong:
-                self.load.wrong.append(f"{type(wrong).__name__}: {wrong}")
+                if str(wrong).startswith("NOTREADY"):  # its disk was lost
+                    time.sleep(0.02)
+                else:
+                    self.load.wrong.append(f"{type(wrong).__name__}: {wrong}")
             self.note("gone")
 
 
