@@ -276,6 +276,7 @@ def _():
     token = entered(one, "kept")
     C.kill()
     revive(C)
+    assert Client(C)("TRY", "kept") < 0  # who takes part again does so through a change of epoch
     now = next(push[2] for push in iter(one.push, None) if push[0] == "kept")
     assert now > token
     assert one("ISSUE", "kept", token, "SET", "k", "v") == "OK"  # the first one is as good

@@ -14,7 +14,7 @@ import time
 BATON = sys.argv[1]
 SANITIZED = "--sanitized" in sys.argv  # then memory is not given back at once
 SCRATCH = tempfile.mkdtemp()
-PATIENCE = 20  # seconds after which something that should happen has not
+PATIENCE = 90 if SANITIZED else 20  # seconds after which something that should happen has not
 results = []
 processes = []
 
