@@ -65,7 +65,7 @@ static double passages_for(booth *b, double seconds, const uint32_t *shown_as)
 }
 
 static void measure_round(const board_plan *plan, booth *booths, uint32_t round,
-                          double ns[][2][MOST_ROUNDS])
+                          double ns[][2][MAX_ROUNDS])
 {
     double each = plan->seconds / (2.0 * (double)plan->locks * plan->rounds);
     for (size_t l = 0; l < plan->locks; l++) {
@@ -79,9 +79,9 @@ static void measure_round(const board_plan *plan, booth *booths, uint32_t round,
     }
 }
 
-static board_outcome conclude(const board_plan *plan, double ns[2][MOST_ROUNDS])
+static board_outcome conclude(const board_plan *plan, double ns[2][MAX_ROUNDS])
 {
-    double cost[MOST_ROUNDS];
+    double cost[MAX_ROUNDS];
     for (uint32_t r = 0; r < plan->rounds; r++)
         cost[r] = ns[1][r] - ns[0][r];
     return (board_outcome){
@@ -93,8 +93,8 @@ static board_outcome conclude(const board_plan *plan, double ns[2][MOST_ROUNDS])
 
 static int measure_on(const board_plan *plan, baton_board *board, board_outcome *outcomes)
 {
-    static double ns[MOST_BOARD_LOCKS][2][MOST_ROUNDS];
-    static booth booths[MOST_BOARD_LOCKS];
+    static double ns[MAX_BOARD_LOCKS][2][MAX_ROUNDS];
+    static booth booths[MAX_BOARD_LOCKS];
     int error = BATON_OK;
     size_t open = 0;
     while (open < plan->locks && error == BATON_OK) {
@@ -111,7 +111,7 @@ static int measure_on(const board_plan *plan, baton_board *board, board_outcome 
     return error;
 }
 
-const char *board_measure(const board_plan *plan, board_outcome outcomes[MOST_BOARD_LOCKS])
+const char *board_measure(const board_plan *plan, board_outcome outcomes[MAX_BOARD_LOCKS])
 {
     char name[BATON_BOARD_NAME_BYTES];
     baton_board *board;

@@ -8,10 +8,10 @@
 #include "baton/lock.h"
 #include "measure.h"
 
-enum { MOST_BOARD_LOCKS = 32 };
+enum { MAX_BOARD_LOCKS = 32 };
 
 typedef struct board_plan {
-    const baton_algorithm *lock[MOST_BOARD_LOCKS];
+    const baton_algorithm *lock[MAX_BOARD_LOCKS];
     size_t locks;
     uint32_t rounds;
     double seconds; /* for everything together */
@@ -27,6 +27,6 @@ typedef struct board_outcome {
 } board_outcome;
 
 /* Measures every lock of the plan. Returns NULL, or what went wrong. */
-const char *board_measure(const board_plan *plan, board_outcome outcomes[MOST_BOARD_LOCKS]);
+const char *board_measure(const board_plan *plan, board_outcome outcomes[MAX_BOARD_LOCKS]);
 
 #endif

@@ -10,11 +10,11 @@
 #include <string.h>
 
 const collect_object collect_objects[COLLECT_OBJECTS] = {
-    {"array", MOST_STORERS},
+    {"array", MAX_STORERS},
     {"tree", 16}, /* 2^n registers */
-    {"matrix", MOST_STORERS},
+    {"matrix", MAX_STORERS},
 };
-const uint32_t collect_counts[COLLECT_COUNTS] = {1, 2, 4, 8, 16, 32, MOST_STORERS};
+const uint32_t collect_counts[COLLECT_COUNTS] = {1, 2, 4, 8, 16, 32, MAX_STORERS};
 const char *const cost_names[COSTS] = {"first STORE", "later STORE", "COLLECT"};
 
 /*
@@ -28,8 +28,8 @@ typedef struct board {
     size_t bytes;
     char *values; /* what each participant stores next */
     char *view;   /* what was collected last */
-    uint32_t ids[MOST_STORERS];
-    baton_storer storer[MOST_STORERS];
+    uint32_t ids[MAX_STORERS];
+    baton_storer storer[MAX_STORERS];
     baton_collector collector;
     bool wrong; /* an operation failed, or a COLLECT did not find k values */
 } board;
@@ -98,17 +98,17 @@ static const char *begin(board *b)
     return error == BATON_OK ? NULL : baton_strerror(error);
 }
 
-enum { MOST_TIMES = 4096 };
+enum { MAX_TIMES = 4096 };
 
 /* What it takes to read the clock twice, with nothing between. */
 static double clock_ns(void)
 {
-    double times[MOST_TIMES];
-    for (size_t i = 0; i < MOST_TIMES; i++) {
+    double times[MAX_TIMES];
+    for (size_t i = 0; i < MAX_TIMES; i++) {
         uint64_t start = now_ns();
         times[i] = (double)(now_ns() - start);
     }
-    return mean_of_most(times, MOST_TIMES);
+    return mean_of_max(times, MAX_TIMES);
 }
 
 /*
@@ -117,7 +117,7 @@ static double clock_ns(void)
  */
 static const char *first_store(board *b, double ns, double *result)
 {
-    double times[MOST_TIMES]; /* of the last stores */
+    double times[MAX_TIMES]; /* of the last stores */
     size_t count = 0;
     double clock = clock_ns();
     uint64_t begun = now_ns();
@@ -129,9 +129,9 @@ static const char *first_store(board *b, double ns, double *result)
             store_as(b, i);
         uint64_t start = now_ns();
         store_as(b, b->stored - 1);
-        times[count++ % MOST_TIMES] = (double)(now_ns() - start);
+        times[count++ % MAX_TIMES] = (double)(now_ns() - start);
     } while ((double)(now_ns() - begun) < ns);
-    double took = mean_of_most(times, count < MOST_TIMES ? count : MOST_TIMES);
+    double took = mean_of_max(times, count < MAX_TIMES ? count : MAX_TIMES);
     *result = fmax(took - clock, 0);
     return NULL;
 }
@@ -139,7 +139,7 @@ static const char *first_store(board *b, double ns, double *result)
 /* Whether the last view has what each of the k has stored last, once. */
 static bool view_is_right(const board *b)
 {
-    bool seen[MOST_STORERS] = {false};
+    bool seen[MAX_STORERS] = {false};
     for (uint32_t i = 0; i < b->stored; i++) {
         uint32_t id = b->ids[i];
         if (id >= b->stored || seen[id] ||
@@ -161,7 +161,7 @@ static const char *measure(board *b, size_t o, size_t c, double ns, collect_outc
     const char *trouble = first_store(b, ns / 3, &out->ns[FIRST_STORE_COST]);
     if (trouble != NULL)
         return trouble;
-    choose_values(b, 1 + MOST_STORERS); /* not those that are there already */
+    choose_values(b, 1 + MAX_STORERS); /* not those that are there already */
     out->ns[LATER_STORE_COST] = ns_per_turn(b, store_as_each, ns / 3) / b->stored;
     out->ns[COLLECT_COST] = ns_per_turn(b, collect_once, ns / 3);
     return b->wrong || !view_is_right(b) ? "a COLLECT did not find what was STOREd" : NULL;
@@ -202,7 +202,7 @@ static collect_outcome conclude(collect_outcomes *samples, uint32_t rounds, size
 {
     collect_outcome out = {.measured = takes(o, c)};
     for (size_t cost = 0; cost < COSTS; cost++) {
-        double ns[MOST_ROUNDS];
+        double ns[MAX_ROUNDS];
         for (uint32_t r = 0; r < rounds; r++)
             ns[r] = samples[r][o][c].ns[cost];
         out.ns[cost] = median(ns, rounds);
@@ -225,8 +225,8 @@ static const char *open_board(board *b, size_t value_bytes)
     }
     b->bytes = (b->bytes + BATON_CACHE_LINE - 1) / BATON_CACHE_LINE * BATON_CACHE_LINE;
     b->memory = aligned_alloc(BATON_CACHE_LINE, b->bytes);
-    b->values = calloc(MOST_STORERS, value_bytes);
-    b->view = calloc(MOST_STORERS, value_bytes);
+    b->values = calloc(MAX_STORERS, value_bytes);
+    b->view = calloc(MAX_STORERS, value_bytes);
     return b->memory != NULL && b->values != NULL && b->view != NULL ? NULL
                                                                      : "no memory for the objects";
 }

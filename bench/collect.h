@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-enum { COLLECT_OBJECTS = 3, COLLECT_COUNTS = 7, MOST_STORERS = 64 };
+enum { COLLECT_OBJECTS = 3, COLLECT_COUNTS = 7, MAX_STORERS = 64 };
 
 /* What is measured: an object, and n. */
 typedef struct collect_object {

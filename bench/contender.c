@@ -2,7 +2,7 @@
  * The contenders: Baton's table and its peers, each in a loop of its own that calls it as a C
  * program would: Concurrency Kit's inline functions inline, pthread's and Baton's by a plain call.
  */
-#include "bench.h"
+#include "contest.h"
 
 #include <ck_spinlock.h>
 #include <stdlib.h>
@@ -236,7 +236,7 @@ enum { PEERS = sizeof peers / sizeof peers[0] };
 
 const contender *contender_at(size_t index)
 {
-    static contender ours[MOST_CONTENDERS - PEERS];
+    static contender ours[MAX_CONTENDERS - PEERS];
     if (index < PEERS)
         return &peers[index];
     index -= PEERS;
@@ -246,7 +246,7 @@ const contender *contender_at(size_t index)
     ours[index] = (contender){
         .name = algorithm->name,
         .algorithm = algorithm,
-        .most_threads = algorithm->most_participants,
+        .max_threads = algorithm->max_participants,
         .open = baton_open,
         .run = loop_of(algorithm),
         .close = free_lock,

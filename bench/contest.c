@@ -2,7 +2,7 @@
  * A contest: every contender at every number of threads, round after round, so that whatever
  * disturbs the machine disturbs all of them alike. Reports medians and ratios within a round.
  */
-#include "bench.h"
+#include "contest.h"
 
 #include <math.h>
 #include <sched.h>
@@ -149,9 +149,9 @@ static const char *measure(const contest *plan, const contender *who, uint32_t t
 /* Medians of one contender; samples[round * stride] is what it did in that round. */
 static outcome conclude(const sample *samples, size_t stride, uint32_t rounds)
 {
-    double rate[MOST_ROUNDS];
-    double fairness[MOST_ROUNDS];
-    double switches[MOST_ROUNDS];
+    double rate[MAX_ROUNDS];
+    double fairness[MAX_ROUNDS];
+    double switches[MAX_ROUNDS];
     for (uint32_t r = 0; r < rounds; r++) {
         const sample *s = &samples[r * stride];
         rate[r] = s->passages_per_s;
@@ -172,7 +172,7 @@ static outcome conclude(const sample *samples, size_t stride, uint32_t rounds)
 /* Median of the ratios of throughput within each round; 0 if the peer was not there. */
 static double ratio(const sample *samples, const sample *peer, size_t stride, uint32_t rounds)
 {
-    double ratios[MOST_ROUNDS];
+    double ratios[MAX_ROUNDS];
     if (peer == NULL)
         return 0;
     for (uint32_t r = 0; r < rounds; r++)
@@ -191,7 +191,7 @@ static const sample *samples_of(const contest *plan, const sample *samples, cons
 
 static bool takes(const contender *who, uint32_t threads)
 {
-    return who->most_threads == 0 || threads <= who->most_threads;
+    return who->max_threads == 0 || threads <= who->max_threads;
 }
 
 /* Rounds 0 to rounds-1 measure throughput; one more, in which every entry is clocked, waits. */

@@ -10,8 +10,8 @@
  *
  * A message is a command, a reply, or something published, as one contender sees it.
  */
-#include "../src/net/resp_reply.h"
 #include "baton/client.h"
+#include "resp_reply.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_CONTENDERS = 256, BUFFER = 65536, POLL_NS = 1000000, TOLD_MS = 100 };
+enum { MAX_CONTENDERS = 256, BUFFER = 65536, POLL_NS = 1000000, TOLD_MS = 100 };
 
 static void give_up(const char *why)
 {
@@ -293,8 +293,8 @@ static void close_contender(contender *me)
 
 static void run(const way *by, uint32_t count, double seconds)
 {
-    static contender all[MOST_CONTENDERS];
-    uint64_t sections = 0, messages = 0, least = UINT64_MAX, most = 0, longest = 0;
+    static contender all[MAX_CONTENDERS];
+    uint64_t sections = 0, messages = 0, least = UINT64_MAX, max = 0, longest = 0;
     pthread_barrier_init(&begin, NULL, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         all[i].by = by;
@@ -314,14 +314,14 @@ static void run(const way *by, uint32_t count, double seconds)
         sections += all[i].sections;
         messages += all[i].messages;
         least = all[i].sections < least ? all[i].sections : least;
-        most = all[i].sections > most ? all[i].sections : most;
+        max = all[i].sections > max ? all[i].sections : max;
         longest = all[i].longest > longest ? all[i].longest : longest;
         close_contender(&all[i]);
     }
     printf("{\"how\": \"%s\", \"contenders\": %u, \"seconds\": %.3f, \"sections\": %" PRIu64
            ", \"messages\": %" PRIu64 ", \"least\": %" PRIu64 ", \"most\": %" PRIu64
            ", \"longest_wait_ms\": %.3f}\n",
-           by->name, count, took, sections, messages, least, most, (double)longest / 1e6);
+           by->name, count, took, sections, messages, least, max, (double)longest / 1e6);
 }
 
 int main(int argc, char **argv)
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
     int count = argc == 5 ? atoi(argv[3]) : 0;
     double seconds = argc == 5 ? atof(argv[4]) : 0;
     char *colon = argc == 5 ? strrchr(argv[2], ':') : NULL;
-    if (by == NULL || colon == NULL || count < 1 || count > MOST_CONTENDERS || seconds <= 0) {
+    if (by == NULL || colon == NULL || count < 1 || count > MAX_CONTENDERS || seconds <= 0) {
         fputs("usage: handoff lock|client|poll|pubsub 127.0.0.1:PORT CONTENDERS SECONDS\n", stderr);
         return 64;
     }

@@ -18,13 +18,13 @@ double median(double *values, size_t count)
     return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-double mean_of_most(double *values, size_t count)
+double mean_of_max(double *values, size_t count)
 {
     assert(count > 0);
     qsort(values, count, sizeof *values, by_size);
-    size_t most = count - count / 10;
+    size_t kept = count - count / 10;
     double sum = 0;
-    for (size_t i = 0; i < most; i++)
+    for (size_t i = 0; i < kept; i++)
         sum += values[i];
-    return sum / (double)most;
+    return sum / (double)kept;
 }

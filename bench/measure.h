@@ -1,6 +1,6 @@
 /* What every measurement needs: a clock, medians, and gnuplot to draw what came out. */
-#ifndef BATON_MEASURE_H
-#define BATON_MEASURE_H
+#ifndef BATON_BENCH_MEASURE_H
+#define BATON_BENCH_MEASURE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-enum { MOST_ROUNDS = 101 };
+enum { MAX_ROUNDS = 101 };
 
 static inline uint64_t now_ns(void)
 {
@@ -23,7 +23,7 @@ double median(double *values, size_t count);
  * The mean without the highest tenth, for times of single operations: a clock may tick so coarsely
  * that the median is one of its ticks, and a plain mean is full of interrupts.
  */
-double mean_of_most(double *values, size_t count);
+double mean_of_max(double *values, size_t count);
 
 /* A gnuplot that waits for its script and draws SVG into an open file. */
 typedef struct gnuplot {

@@ -1,5 +1,5 @@
 /* Draws a contest with gnuplot: throughput over the number of threads, a line per contender. */
-#include "bench.h"
+#include "contest.h"
 
 #include <stdio.h>
 

@@ -4,13 +4,13 @@
  *
  *   store_speed DIRECTORY [SECONDS]     the directory must not be there
  */
-#include "../src/resource/store.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { LOCKS = 64, MOST_PATH = 240 };
+enum { LOCKS = 64, MAX_PATH = 240 };
 
 static double now(void)
 {
@@ -65,8 +65,8 @@ static bool measure_mode(const char *directory, store_durability durability, dou
     static const unsigned turns[] = {1, 16, 64};
     static char names[LOCKS][16];
     const char *mode = durability == STORE_DISK ? "disk" : "memory";
-    char path[MOST_PATH];
-    char complaint[STORE_COMPLAINT];
+    char path[MAX_PATH];
+    char complaint[COMPLAINT];
     store_lock locks[LOCKS];
     replica_durable unsaved;
     snprintf(path, sizeof path, "%s-%s", directory, mode);
@@ -74,7 +74,7 @@ static bool measure_mode(const char *directory, store_durability durability, dou
                              .cluster = "bench",
                              .node = "a",
                              .durability = durability,
-                             .most_bytes = (size_t)1 << 30};
+                             .max_bytes = (size_t)1 << 30};
     store *s = store_open(&options, complaint);
     if (s == NULL) {
         fprintf(stderr, "store_speed: %s\n", complaint);

@@ -8,13 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_JOBS = 256 };
+enum { MAX_JOBS = 256 };
 
 /* What is asked of whom. `names` is a list of words, NULL for all locks. */
 static const struct bound {
     const char *names;
     uint32_t processes, passages, resting;
     bool c11, park, figures, endless, quick;
+    bool deep; /* takes minutes or gigabytes: only with --deep, and then alone */
 } bounds[] = {
     {"peterson", 2, 3, 0, .quick = true},
     {"tas mcs dt1 dt2 tas-try mcs-try dt1-try", 2, 3, 0, .quick = true},
@@ -24,12 +25,15 @@ static const struct bound {
     {"tournament tournament-fme", 4, 1, 0, .quick = true},
     {"tournament tournament-fme", 4, 2, 1, .quick = true},
     {"dt2-twice", 2, 3, 0, .quick = true},
-    {"dt2-twice", 3, 1, 0, .quick = false},
+    {"dt2-twice", 3, 1, 0, .quick = true},
+    {"dt2-twice", 3, 2, 0, .quick = false},
     {NULL, 2, 2, 0, .c11 = true, .quick = true},
-    {"tas mcs dt1 dt2 tas-try mcs-try dt1-try filter filter-fme1 filter-fme2", 3, 1, 0, .c11 = true,
-     .quick = true},
+    {"tas mcs dt1 dt2 dt2-twice tas-try mcs-try dt1-try filter filter-fme1 filter-fme2", 3, 1, 0,
+     .c11 = true, .quick = true},
     {"tournament tournament-fme", 4, 1, 0, .c11 = true},
     {"tas mcs dt2", 3, 2, 0, .c11 = true},
+    {"tas mcs dt1 dt2", 4, 1, 0, .quick = false},
+    {"tas mcs dt1 dt2", 4, 1, 0, .c11 = true},
     {"dt2-twice", 2, 3, 0, .c11 = true},
     {NULL, 2, 2, 0, .park = true, .quick = true},
     {"tas mcs dt1 dt2 filter filter-fme1 filter-fme2", 3, 1, 0, .park = true, .quick = true},
@@ -40,6 +44,11 @@ static const struct bound {
     {"tas mcs filter filter-fme1 filter-fme2 tournament tournament-fme", 3, 0, 0, .endless = true,
      .quick = true},
     {"filter filter-fme1 filter-fme2 tournament tournament-fme", 4, 0, 0, .endless = true},
+    {"mcs tournament tournament-fme", 5, 0, 0, .endless = true},
+    {"tournament tournament-fme", 6, 0, 0, .endless = true},
+    {"dt1", 3, 2, 0, .c11 = true, .deep = true},
+    {"filter filter-fme1 filter-fme2", 4, 1, 0, .c11 = true, .deep = true},
+    {"filter filter-fme1", 5, 0, 0, .endless = true, .deep = true},
     /* programs: always one passage */
     {"splitter array-bounds tree-bounds matrix-bounds", 3, 1, 0, .quick = true},
     {"splitter array-bounds", 4, 1, 0, .quick = true},
@@ -48,11 +57,19 @@ static const struct bound {
      .quick = true},
     {"array-seat tree-seat", 3, 1, 0, .quick = true},
     {"tree matrix tree-heir matrix-heir", 3, 1, 0, .quick = false},
+    {"park-turns", 2, 1, 0, .quick = true},
+    {"park park-gather park-permits", 3, 1, 0, .quick = true},
+    {"park-lock", 3, 1, 0, .quick = false},
+    {"park park-gather park-pairs", 4, 1, 0, .quick = false},
     {"splitter news wide-pair wide-seat wide-seats array-seat tree-seat", 3, 1, 0, .c11 = true,
      .quick = true},
     {"array tree matrix tree-pair matrix-pair tree-heir matrix-heir wide-news", 2, 1, 0,
      .c11 = true, .quick = true},
     {"splitter", 4, 1, 0, .c11 = true, .quick = true},
+    {"park-lock", 2, 1, 0, .c11 = true, .quick = true},
+    {"park park-gather", 3, 1, 0, .c11 = true, .quick = true},
+    {"park-turns", 2, 1, 0, .c11 = true},
+    {"park-permits", 3, 1, 0, .c11 = true},
     {"wide", 2, 1, 0, .c11 = true},
     {"array wide-two wide-news tree-once matrix-once", 3, 1, 0, .c11 = true},
 };
@@ -67,16 +84,16 @@ static bool is_word_of(const char *word, const char *list)
 }
 
 static size_t list_jobs(const options *o, const baton_check_subject *subjects, size_t count,
-                        job jobs[MOST_JOBS])
+                        job jobs[MAX_JOBS])
 {
     size_t made = 0;
     for (size_t b = 0; b < sizeof bounds / sizeof bounds[0]; b++) {
         const struct bound *w = &bounds[b];
-        for (size_t i = 0; i < count && made < MOST_JOBS; i++) {
+        for (size_t i = 0; i < count && made < MAX_JOBS; i++) {
             const baton_check_subject *s = &subjects[i];
             if ((w->names != NULL ? !is_word_of(s->name, w->names) : s->judge != NULL) ||
-                (o->quick && !w->quick) ||
-                (s->most_processes != 0 && w->processes > s->most_processes))
+                (o->quick && (!w->quick || (w->endless && s->locks > 1))) || /* takes minutes */
+                w->deep != o->deep || (s->max_processes != 0 && w->processes > s->max_processes))
                 continue;
             jobs[made++] = (job){
                 .plan = {.subject = s,
@@ -84,6 +101,7 @@ static size_t list_jobs(const options *o, const baton_check_subject *subjects, s
                          .passages = w->passages,
                          .start = w->resting,
                          .c11 = w->c11,
+                         .reduce = o->plan.reduce,
                          .park = w->park},
                 .limit = o->limit,
                 .figures = w->figures,
@@ -97,8 +115,8 @@ static size_t list_jobs(const options *o, const baton_check_subject *subjects, s
 /* What the workers share: who takes which job, and what came out. */
 typedef struct board {
     atomic_size_t next;
-    atomic_bool done[MOST_JOBS];
-    report report[MOST_JOBS];
+    atomic_bool done[MAX_JOBS];
+    report report[MAX_JOBS];
 } board;
 
 static void work(board *b, const job *jobs, size_t count)
@@ -159,7 +177,7 @@ static int print_results(const options *o, board *b, const job *jobs, size_t cou
 
 int jobs_all(const options *o, const baton_check_subject *subjects, size_t count)
 {
-    static job jobs[MOST_JOBS];
+    static job jobs[MAX_JOBS];
     size_t made = list_jobs(o, subjects, count, jobs);
     board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (b == MAP_FAILED) {

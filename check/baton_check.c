@@ -1,10 +1,13 @@
-/* `baton-check` for what ships: the locks, and store & collect. */
+/* `baton-check` for what ships: the locks, store & collect, and parking. */
+#include "parking.h"
 #include "programs.h"
 #include "shipped.h"
 
 int main(int argc, char **argv)
 {
-    baton_check_subject subjects[MOST_SHIPPED + MOST_PROGRAMS];
-    size_t locks = shipped_subjects(subjects);
-    return baton_check_main(argc, argv, subjects, locks + shipped_programs(subjects + locks));
+    baton_check_subject subjects[MAX_SHIPPED + MAX_PROGRAMS + MAX_PARKING];
+    size_t count = shipped_subjects(subjects);
+    count += shipped_programs(subjects + count);
+    count += parking_programs(subjects + count);
+    return baton_check_main(argc, argv, subjects, count);
 }

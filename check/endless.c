@@ -14,7 +14,7 @@
  */
 #include "chance.h"
 #include "explore.h"
-#include "store.h"
+#include "seen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ typedef struct graph {
     node *node;
     edge *edge;
     uint32_t nodes;
-    uint64_t edges, edge_room;
+    uint64_t edges, edge_capacity;
 } graph;
 
 static void describe(const scope *plan, const config *c, node *n)
@@ -52,9 +52,9 @@ static void describe(const scope *plan, const config *c, node *n)
 
 static void add_edge(graph *g, edge e)
 {
-    if (g->edges == g->edge_room) {
-        g->edge_room *= 2;
-        g->edge = must_alloc(g->edge, g->edge_room * sizeof *g->edge);
+    if (g->edges == g->edge_capacity) {
+        g->edge_capacity *= 2;
+        g->edge = must_alloc(g->edge, g->edge_capacity * sizeof *g->edge);
     }
     g->edge[g->edges++] = e;
 }
@@ -65,64 +65,67 @@ static const char *draw_graph(const scope *plan, uint64_t limit, graph *g, on_pr
     static config here;
     static config next;
     figures unused = {0};
-    uint8_t bytes[MOST_PACKED];
+    uint8_t bytes[MAX_PACKED];
     bool fresh;
     uint8_t others_of_all = (uint8_t)((1U << plan->processes) - (1U << plan->start));
-    uint32_t room = 1 << 12;
+    uint32_t capacity = 1 << 12;
     const char *trouble =
         processes_begin(plan->subject, plan->processes, plan->park ? BATON_PARK : BATON_SPIN);
     if (trouble != NULL)
         return trouble;
+    if (plan->reduce)
+        processes_merge_points(MERGE_ALL); /* nothing is counted */
     if (model_begin(plan, &here) != FINE)
         return "the lock is broken; explore it with a bound to see how";
     pack_begin(plan);
-    store *seen = store_new();
-    store_add(seen, bytes, pack(&here, bytes), &fresh);
-    g->node = must_alloc(NULL, (room + 1) * sizeof *g->node);
-    for (uint32_t i = 0; i < store_count(seen) && trouble == NULL; i++) {
-        if (i == room) {
-            room *= 2;
-            g->node = must_alloc(g->node, (room + 1) * sizeof *g->node);
+    seen_set *seen = seen_new();
+    seen_add(seen, bytes, pack(&here, bytes), &fresh);
+    g->node = must_alloc(NULL, (capacity + 1) * sizeof *g->node);
+    for (uint32_t i = 0; i < seen_count(seen) && trouble == NULL; i++) {
+        if (i == capacity) {
+            capacity *= 2;
+            g->node = must_alloc(g->node, (capacity + 1) * sizeof *g->node);
         }
         node *n = &g->node[i];
         *n = (node){.first_edge = g->edges};
-        unpack(store_get(seen, i), &here);
+        unpack(seen_get(seen, i), &here);
         describe(plan, &here, n);
         if (is_deadlocked(&here))
             trouble = "the lock is broken; explore it with a bound to see how";
         for (uint32_t p = plan->start; p < plan->processes; p++) {
-            if (moves_of(&here, p) == 0 || is_blocked(&here, p))
-                continue;
-            finding found = move(&here, p, 0, &next, &unused);
-            if (found == NO_MOVE) {
-                /*
-                 * A look that others have spoilt on the way: the process moves, and is where it
-                 * was.
-                 */
-                config_copy(&next, &here);
-                if (!go_back_to_await(&next, p))
-                    continue;
-                found = FINE;
+            uint32_t choices = is_blocked(&here, p) ? 0 : moves_of(&here, p);
+            for (uint32_t choice = 0; choice < choices; choice++) {
+                finding found = move(&here, p, choice, &next, &unused);
+                if (found == NO_MOVE) {
+                    /*
+                     * A look that others have spoilt on the way: the process moves, and is where it
+                     * was.
+                     */
+                    config_copy(&next, &here);
+                    if (!go_back_to_await(&next, p))
+                        continue;
+                    found = FINE;
+                }
+                if (found != FINE && found != EXIT_WAITS)
+                    trouble = "the lock is broken; explore it with a bound to see how";
+                bool leaves = here.process[p].phase == INSIDE;
+                uint8_t others = (uint8_t)(others_of_all & ~(1U << p));
+                add_edge(g, (edge){
+                                .to = seen_add(seen, bytes, pack(&next, bytes), &fresh),
+                                .process = (uint8_t)p,
+                                .long_section = leaves && (n->idle & others) == others,
+                            });
             }
-            if (found != FINE && found != EXIT_WAITS)
-                trouble = "the lock is broken; explore it with a bound to see how";
-            bool leaves = here.process[p].phase == INSIDE;
-            uint8_t others = (uint8_t)(others_of_all & ~(1U << p));
-            add_edge(g, (edge){
-                            .to = store_add(seen, bytes, pack(&next, bytes), &fresh),
-                            .process = (uint8_t)p,
-                            .long_section = leaves && (n->idle & others) == others,
-                        });
         }
-        if (store_count(seen) > limit)
+        if (seen_count(seen) > limit)
             trouble = "stopped at the limit";
         if (progress != NULL && (i & 0x3fff) == 0)
-            progress(plan, store_count(seen), g->edges);
+            progress(plan, seen_count(seen), g->edges);
     }
-    g->nodes = store_count(seen);
+    g->nodes = seen_count(seen);
     if (trouble == NULL)
         g->node[g->nodes] = (node){.first_edge = g->edges};
-    store_free(seen);
+    seen_free(seen);
     return trouble;
 }
 
@@ -253,7 +256,7 @@ endless explore_endless(const scope *given, uint64_t limit, on_progress *progres
     plan.passages = 0;
     plan.watched = 0;
     endless r = {.ending = EXHAUSTED};
-    graph g = {.edge = must_alloc(NULL, sizeof(edge)), .edge_room = 1};
+    graph g = {.edge = must_alloc(NULL, sizeof(edge)), .edge_capacity = 1};
     double start = seconds_now();
     r.trouble = draw_graph(&plan, limit, &g, progress);
     r.states = g.nodes;

@@ -9,7 +9,8 @@
  */
 #include "explore.h"
 #include "chance.h"
-#include "store.h"
+#include "memory.h"
+#include "seen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@ const char *property_of(finding found, const char **detail)
         return "mutual exclusion";
     case NOT_FIFO:
         *to = "overtakes one whose doorway was earlier";
+        return "FIFO";
+    case NO_DOORWAY:
+        *to = "enters, but its doorway has no end: nothing orders it";
         return "FIFO";
     case EXIT_WAITS:
         *to = "exit has come to an await";
@@ -74,6 +78,8 @@ static const char *begin(const scope *plan, config *first, finding *found)
         processes_begin(plan->subject, plan->processes, plan->park ? BATON_PARK : BATON_SPIN);
     if (trouble != NULL)
         return trouble;
+    if (plan->reduce && plan->watched == 0) /* what a look costs depends on the way to its end */
+        processes_merge_points(MERGE_COUNTED);
     *found = model_begin(plan, first);
     pack_begin(plan);
     return NULL;
@@ -87,19 +93,19 @@ void result_free(result *r)
 
 typedef struct search {
     const scope *plan;
-    store *seen;
+    seen_set *seen;
     origin *origins;
-    uint32_t room;
+    uint32_t capacity;
     uint32_t *moves; /* where each move leads; those of one configuration stand together */
-    uint64_t move_count, move_room;
+    uint64_t move_count, move_capacity;
     result *result;
 } search;
 
 static void add_move(search *s, uint32_t to)
 {
-    if (s->move_count == s->move_room) {
-        s->move_room *= 2;
-        s->moves = must_alloc(s->moves, s->move_room * sizeof *s->moves);
+    if (s->move_count == s->move_capacity) {
+        s->move_capacity *= 2;
+        s->moves = must_alloc(s->moves, s->move_capacity * sizeof *s->moves);
     }
     s->moves[s->move_count++] = to;
 }
@@ -107,9 +113,9 @@ static void add_move(search *s, uint32_t to)
 /* Room for the origins of all that was seen, and one more. */
 static void make_room(search *s)
 {
-    while (store_count(s->seen) >= s->room) {
-        s->room *= 2;
-        s->origins = must_alloc(s->origins, s->room * sizeof *s->origins);
+    while (seen_count(s->seen) >= s->capacity) {
+        s->capacity *= 2;
+        s->origins = must_alloc(s->origins, s->capacity * sizeof *s->origins);
     }
 }
 
@@ -121,11 +127,46 @@ static bool all_done(const scope *plan, const config *c)
     return true;
 }
 
+/* ---- processes that are alike ---- */
+
+/* Whether it has been through its first doorway; through its first entry, where none is marked. */
+static bool has_come(const config *c, uint32_t p)
+{
+    const standing *s = &c->process[p];
+    return s->rank != 0 || s->passage > 0 || s->phase != TRYING;
+}
+
+/*
+ * Whether p comes before one with a smaller number. If processes are alike, every run has another
+ * in which they come in the order of their numbers, and which is the same but for names: no other
+ * need be explored.
+ */
+static bool comes_too_early(const scope *plan, const config *before, const config *after,
+                            uint32_t p)
+{
+    if (!plan->reduce || !plan->subject->alike || plan->watched != 0 || has_come(before, p) ||
+        !has_come(after, p))
+        return false;
+    for (uint32_t q = plan->start; q < p; q++)
+        if (!has_come(before, q))
+            return true;
+    return false;
+}
+
+/* How many complete runs each that was explored stands for: all come, in one of so many orders. */
+static double orders(const scope *plan)
+{
+    double count = 1;
+    for (uint32_t k = 2; k <= plan->processes - plan->start; k++)
+        count *= k;
+    return plan->reduce && plan->subject->alike ? count : 1;
+}
+
 /* All moves from configuration `number`. Returns FINE, or what ended the search. */
 static finding expand(search *s, uint32_t number, const config *here)
 {
     static config next;
-    uint8_t bytes[MOST_PACKED];
+    uint8_t bytes[MAX_PACKED];
     s->origins[number].first_move = s->move_count;
     s->origins[number].done = all_done(s->plan, here);
     for (uint32_t p = s->plan->start; p < s->plan->processes; p++) {
@@ -134,14 +175,14 @@ static finding expand(search *s, uint32_t number, const config *here)
             step made = {(uint8_t)p, (uint8_t)choice};
             finding found = move(here, p, choice, &next, &s->result->figures);
             s->result->moves++;
-            if (found == NO_MOVE)
+            if (found == NO_MOVE || comes_too_early(s->plan, here, &next, p))
                 continue;
             if (found != FINE) {
                 remember_run(s->result, s->origins, number, made, true);
                 return found;
             }
             bool fresh;
-            uint32_t to = store_add(s->seen, bytes, pack(&next, bytes), &fresh);
+            uint32_t to = seen_add(s->seen, bytes, pack(&next, bytes), &fresh);
             make_room(s);
             if (fresh)
                 s->origins[to] = (origin){.from = number, .step = made};
@@ -157,7 +198,7 @@ static finding expand(search *s, uint32_t number, const config *here)
  */
 static double count_runs(const search *s)
 {
-    uint32_t count = store_count(s->seen);
+    uint32_t count = seen_count(s->seen);
     uint32_t *missing = must_zero(count, sizeof *missing); /* moves that lead here, not yet added */
     uint32_t *order = must_alloc(NULL, ((size_t)count + 1) * sizeof *order);
     double *ways = must_zero(count, sizeof *ways);
@@ -196,13 +237,13 @@ static void conclude(result *r, finding found)
     }
 }
 
-/* The search proper. Returns NEEDS_FENCES if it must be made again, with what fences need. */
+/* The search proper. Returns a finding if it must be made again, for want of what that says. */
 static finding search_all(search *s, uint64_t limit, on_progress *progress)
 {
     static config here;
     result *r = s->result;
-    for (uint32_t i = 0; i < store_count(s->seen); i++) {
-        unpack(store_get(s->seen, i), &here);
+    for (uint32_t i = 0; i < seen_count(s->seen); i++) {
+        unpack(seen_get(s->seen, i), &here);
         if (is_deadlocked(&here)) {
             r->ending = VIOLATION;
             r->property = "deadlock freedom";
@@ -211,23 +252,23 @@ static finding search_all(search *s, uint64_t limit, on_progress *progress)
             return FINE;
         }
         finding found = expand(s, i, &here);
-        if (found == NEEDS_FENCES)
+        if (found == NEEDS_FENCES || found == NEEDS_VIEWS)
             return found;
         conclude(r, found);
-        if (found == FINE && store_count(s->seen) > limit)
+        if (found == FINE && seen_count(s->seen) > limit)
             r->ending = LIMIT;
         if (r->ending != EXHAUSTED)
             return FINE;
         if (progress != NULL && (i & 0x3fff) == 0)
-            progress(s->plan, store_count(s->seen), r->moves);
+            progress(s->plan, seen_count(s->seen), r->moves);
     }
-    s->origins[store_count(s->seen)].first_move = s->move_count;
+    s->origins[seen_count(s->seen)].first_move = s->move_count;
     if (s->plan->watched == 0) /* a watched search comes back to where it was when a look fails */
-        r->executions = count_runs(s);
+        r->executions = count_runs(s) * orders(s->plan);
     return FINE;
 }
 
-static result explore_once(const scope *plan, uint64_t limit, on_progress *progress, bool *fences)
+static result explore_once(const scope *plan, uint64_t limit, on_progress *progress, finding *needs)
 {
     static config first;
     result r = {.ending = EXHAUSTED};
@@ -239,38 +280,28 @@ static result explore_once(const scope *plan, uint64_t limit, on_progress *progr
         return r;
     }
     if (found == NEEDS_FENCES) {
-        *fences = true;
+        *needs = found;
         return r;
     }
-    search s = {
-        .plan = plan, .seen = store_new(), .room = 1 << 12, .move_room = 1 << 12, .result = &r};
-    s.origins = must_alloc(NULL, s.room * sizeof *s.origins);
-    s.moves = must_alloc(NULL, s.move_room * sizeof *s.moves);
+    search s = {.plan = plan,
+                .seen = seen_new(),
+                .capacity = 1 << 12,
+                .move_capacity = 1 << 12,
+                .result = &r};
+    s.origins = must_alloc(NULL, s.capacity * sizeof *s.origins);
+    s.moves = must_alloc(NULL, s.move_capacity * sizeof *s.moves);
     s.origins[0] = (origin){0};
-    uint8_t bytes[MOST_PACKED];
+    uint8_t bytes[MAX_PACKED];
     bool fresh;
-    store_add(s.seen, bytes, pack(&first, bytes), &fresh);
+    seen_add(s.seen, bytes, pack(&first, bytes), &fresh);
     conclude(&r, found);
     if (r.ending == EXHAUSTED)
-        *fences = search_all(&s, limit, progress) == NEEDS_FENCES;
-    r.states = store_count(s.seen);
+        *needs = search_all(&s, limit, progress);
+    r.states = seen_count(s.seen);
     r.seconds = seconds_now() - start;
-    store_free(s.seen);
+    seen_free(s.seen);
     free(s.origins);
     free(s.moves);
-    return r;
-}
-
-result explore(const scope *given, uint64_t limit, on_progress *progress)
-{
-    scope plan = *given;
-    bool fences = false;
-    result r = explore_once(&plan, limit, progress, &fences);
-    if (fences) { /* there is a fence: once more, with what fences need */
-        result_free(&r);
-        plan.fences = true;
-        r = explore_once(&plan, limit, progress, &fences);
-    }
     return r;
 }
 
@@ -291,11 +322,11 @@ static finding run_once(const scope *plan, const config *first, uint64_t *random
             r->detail = "nobody can move any more";
             return FINE;
         }
-        step can[MOST_PROCESSES * 64];
+        step can[MAX_PROCESSES * 64];
         uint32_t count = 0;
         for (uint32_t p = plan->start; p < plan->processes; p++) {
             uint32_t choices = is_blocked(&now_at, p) ? 0 : moves_of(&now_at, p);
-            for (uint32_t c = 0; c < choices && count < MOST_PROCESSES * 64; c++)
+            for (uint32_t c = 0; c < choices && count < MAX_PROCESSES * 64; c++)
                 can[count++] = (step){(uint8_t)p, (uint8_t)c};
         }
         finding found = NO_MOVE;
@@ -321,11 +352,52 @@ static finding run_once(const scope *plan, const config *first, uint64_t *random
     return FINE;
 }
 
+/*
+ * Random runs before the search, to see who accesses which register how. What they miss the search
+ * finds out, and is made again.
+ */
+static void scout(const scope *given)
+{
+    enum { SCOUTS = 100 };
+    static config first;
+    scope plan = *given;
+    plan.fences = true;
+    result r = {.run = must_alloc(NULL, (LONGEST_RUN + 1) * sizeof *r.run)};
+    finding found;
+    memory_scout(true);
+    if (begin(&plan, &first, &found) == NULL && found == FINE) {
+        for (uint64_t random = 1; random <= SCOUTS; random++) {
+            uint64_t state = random;
+            run_once(&plan, &first, &state, &r);
+        }
+    }
+    memory_scout(false);
+    result_free(&r);
+}
+
+result explore(const scope *given, uint64_t limit, on_progress *progress)
+{
+    scope plan = *given;
+    finding needs = FINE;
+    if (plan.reduce && plan.c11)
+        scout(&plan);
+    result r = explore_once(&plan, limit, progress, &needs);
+    while (needs != FINE) {
+        if (needs == NEEDS_FENCES)
+            plan.fences = true;
+        result_free(&r);
+        needs = FINE;
+        r = explore_once(&plan, limit, progress, &needs);
+    }
+    return r;
+}
+
 result explore_randomly(const scope *given, uint64_t seed, uint64_t runs, on_progress *progress)
 {
     static config first;
     scope plan = *given;
     plan.fences = plan.c11;
+    plan.reduce = false;
     result r = {.ending = LIMIT};
     double start = seconds_now();
     finding found;

@@ -63,8 +63,8 @@ typedef struct endless {
 
 /*
  * What runs in time show, in sc: each step takes at most l, each critical section at most c, and an
- * adversary draws the durations at random from the extremes. The longest wait that was seen, from
- * the beginning of a try to its entry, as c-part and l-part.
+ * adversary draws the durations from the extremes and searches for long waits. The longest one that
+ * was seen, from the beginning of a try to its entry, as c-part and l-part.
  */
 typedef struct timed {
     const char *trouble;
@@ -72,7 +72,7 @@ typedef struct timed {
     uint64_t entries;
     uint32_t sections; /* of the longest wait: so many times c, */
     uint32_t steps;    /* and so many times l besides */
-    uint64_t seed;     /* of the run in which it was seen */
+    uint64_t seed;     /* from which the search came to it */
     double seconds;
 } timed;
 

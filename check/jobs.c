@@ -146,8 +146,8 @@ static void program_text(const result *e, FILE *out)
     if (e->property != NULL && strcmp(e->property, "unshared registers") == 0)
         property_line(out, e, "unshared registers", true);
     fprintf(out, "  %-18s %u\n", "own steps, at most", e->figures.entry_steps);
-    for (uint32_t i = 0; i < MOST_NOTED && e->figures.noted[i].name != NULL; i++)
-        fprintf(out, "  %-18s %u\n", e->figures.noted[i].name, e->figures.noted[i].most);
+    for (uint32_t i = 0; i < MAX_NOTED && e->figures.noted[i].name != NULL; i++)
+        fprintf(out, "  %-18s %u\n", e->figures.noted[i].name, e->figures.noted[i].max);
 }
 
 void report_text(const job *j, const report *r, FILE *out)
@@ -243,8 +243,8 @@ void report_row(const job *j, const report *r, FILE *out)
         fprintf(out, ", RMR CC %s / %s, DSM %s\n", one, two, three);
     } else if (j->plan.subject->judge != NULL) {
         fprintf(out, ", own steps <= %u", e->figures.entry_steps);
-        for (uint32_t i = 0; i < MOST_NOTED && e->figures.noted[i].name != NULL; i++)
-            fprintf(out, ", %s %u", e->figures.noted[i].name, e->figures.noted[i].most);
+        for (uint32_t i = 0; i < MAX_NOTED && e->figures.noted[i].name != NULL; i++)
+            fprintf(out, ", %s %u", e->figures.noted[i].name, e->figures.noted[i].max);
         fputs("\n", out);
     } else
         fprintf(out, ", entry <= %u, exit <= %u%s\n", e->figures.entry_steps, e->figures.exit_steps,
@@ -292,9 +292,21 @@ static void program_fields(json *to, const result *e)
 {
     json_integer(to, "own_steps", e->figures.entry_steps);
     json_open(to, "figures", '{');
-    for (uint32_t i = 0; i < MOST_NOTED && e->figures.noted[i].name != NULL; i++)
-        json_integer(to, e->figures.noted[i].name, e->figures.noted[i].most);
+    for (uint32_t i = 0; i < MAX_NOTED && e->figures.noted[i].name != NULL; i++)
+        json_integer(to, e->figures.noted[i].name, e->figures.noted[i].max);
     json_close(to, '}');
+}
+
+/* What it needs of the machine, besides read and write. */
+static void json_instructions(json *to, uint32_t acts)
+{
+    static const char *const names[] = {[ACT_SWAP] = "swap", [ACT_CAS] = "cas", [ACT_ADD] = "add"};
+    char text[32] = "";
+    for (int i = ACT_SWAP; i <= ACT_ADD; i++)
+        if ((acts >> i & 1) != 0)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+                     text[0] != '\0' ? ", " : "", names[i]);
+    json_string(to, "instructions", text);
 }
 
 void report_fields(json *to, const job *j, const report *r)
@@ -346,6 +358,8 @@ void report_fields(json *to, const job *j, const report *r)
     json_integer(to, "entry_steps", e->figures.entry_steps);
     json_integer(to, "exit_steps", e->figures.exit_steps);
     json_bool(to, "exit_waits", e->figures.exit_waits);
+    json_integer(to, "registers", e->figures.registers);
+    json_instructions(to, e->figures.acts);
     json_winners(to, "winners", e->figures.winners);
     json_winners(to, "winners_until_lost", e->figures.holders);
     if (j->figures) {

@@ -5,9 +5,9 @@
 #ifndef BATON_CHECK_JOBS_H
 #define BATON_CHECK_JOBS_H
 
-#include "../src/cli/json.h"
+#include "check_options.h"
 #include "explore.h"
-#include "options.h"
+#include "json.h"
 #include "trace.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ bool report_limit(const report *r);
 /* Whether it could not be explored at all, or not to its end for want of room. */
 bool report_impossible(const report *r);
 
-/* Everything, or the quick part of it. Returns the exit code. */
+/* All that takes minutes at most, the quick part of it, or the rest. Returns the exit code. */
 int jobs_all(const options *o, const baton_check_subject *subjects, size_t count);
 
 #endif

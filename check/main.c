@@ -1,11 +1,10 @@
 /* `baton-check`: the command line, for what ships and for anybody's own lock or program. */
+#include "check_options.h"
 #include "explore.h"
 #include "jobs.h"
-#include "options.h"
 #include "trace.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,60 +12,14 @@
 enum {
     EXIT_FINE = 0,
     EXIT_VIOLATION = 1,
-    EXIT_USAGE = 64,
+    EXIT_USAGE = OPTIONS_EXIT_USAGE,
     EXIT_TROUBLE = 70,
     EXIT_IO = 74,
     EXIT_LIMIT = 75
 };
 
 static const char *program = "baton-check";
-
-static int usage_error(const char *what, const char *which)
-{
-    fprintf(stderr, "%s: ", program);
-    fprintf(stderr, what, which);
-    fprintf(stderr, "; see '%s --help'\n", program);
-    return EXIT_USAGE;
-}
-
-static void help(void)
-{
-    printf(
-        "Usage: %s [OPTION...] LOCK|PROGRAM...\n"
-        "       %s --all [--quick]\n"
-        "       %s replay FILE [--svg FILE]\n"
-        "Runs the shipped code of a lock under every interleaving within a bound, and says "
-        "whether\n"
-        "it keeps its promises; if not, shows the shortest run that breaks one. A program is run "
-        "once by\n"
-        "every process, and every outcome judged.\n"
-        "\n"
-        "  -n, --processes N   processes (2)\n"
-        "  -p, --passages P    times that each passes through the lock (1)\n"
-        "      --resting K     the first K processes stay in their remainder (0)\n"
-        "  -m, --memory MODEL  sc: interleavings (default); c11: also what C11 lets hardware do\n"
-        "      --park          who waits sleeps, and must be woken (with sc)\n"
-        "      --figures       also count remote references per passage\n"
-        "      --endless       instead: can a process starve, and how long can it wait?\n"
-        "      --timed SEED    instead: random runs in time; the longest wait in sections and "
-        "steps\n"
-        "      --random SEED   instead of everything: random runs from this seed on\n"
-        "      --runs N        how many random or timed runs (10000)\n"
-        "      --limit N       give up after N configurations (%d)\n"
-        "      --trace FILE    write a violating run to FILE, for replay\n"
-        "      --svg FILE      draw it\n"
-        "      --json          results as JSON\n"
-        "      --all           everything, at many bounds; --quick for fewer\n"
-        "      --list          names of the locks and programs\n"
-        "  -h, --help          this help\n"
-        "\n"
-        "Of these a program takes no --passages, --resting, --park, --figures, --endless and "
-        "--timed.\n"
-        "\n"
-        "Exit codes: 0 nothing wrong within the bound, 1 a promise is broken, 64 wrong usage,\n"
-        "75 stopped at the limit.\n",
-        program, program, program, DEFAULT_LIMIT);
-}
+static command_line line; /* check_line, of that program */
 
 static void show_progress(const scope *plan, uint64_t states, uint64_t moves)
 {
@@ -131,15 +84,12 @@ static const char *option_of_locks(const options *o)
 /* Whether the subject can be explored as asked: 0, or an exit code. */
 static int fits(const options *o, const baton_check_subject *subject)
 {
-    char complaint[128];
     const char *option = option_of_locks(o);
-    if (subject->most_processes != 0 && o->plan.processes > subject->most_processes)
-        return usage_error("%s does not take so many processes", subject->name);
+    if (subject->max_processes != 0 && o->plan.processes > subject->max_processes)
+        return options_wrong(&line, "%s does not take so many processes", subject->name);
     if (subject->judge == NULL || option == NULL)
         return EXIT_FINE;
-    snprintf(complaint, sizeof complaint, "%s is for locks, and %s is a program", option,
-             subject->name);
-    return usage_error("%s", complaint);
+    return options_wrong(&line, "%s is for locks, and %s is a program", option, subject->name);
 }
 
 static int check_one(const options *o, const baton_check_subject *subject)
@@ -211,23 +161,24 @@ static const baton_check_subject *find(const char *name, const baton_check_subje
 }
 
 /* Every lock or program that is named, or the only one there is. */
-static int check_named(const options *o, char **word, int words,
+static int check_named(const options *o, const options_got *got,
                        const baton_check_subject *subjects, size_t count)
 {
     int worst = EXIT_FINE;
-    if (words == 0 && count == 1)
+    if (got->words == 0 && count == 1)
         return fits(o, &subjects[0]) == EXIT_FINE ? check_one(o, &subjects[0]) : EXIT_USAGE;
-    if (words == 0)
-        return usage_error("name a lock or a program, or --all%s", "");
-    for (int i = 0; i < words; i++) {
-        const baton_check_subject *named = find(word[i], subjects, count);
+    if (got->words == 0)
+        return options_wrong(&line, "name a lock or a program, or --all");
+    for (int i = 0; i < got->words; i++) {
+        const baton_check_subject *named = find(got->word[i], subjects, count);
         if (named == NULL)
-            return usage_error("no lock or program '%s' (--list lists them)", word[i]);
+            return options_wrong(&line, "no lock or program '%s' (--list lists them)",
+                                 got->word[i]);
         if (fits(o, named) != EXIT_FINE)
             return EXIT_USAGE;
     }
-    for (int i = 0; i < words; i++) {
-        int code = check_one(o, find(word[i], subjects, count));
+    for (int i = 0; i < got->words; i++) {
+        int code = check_one(o, find(got->word[i], subjects, count));
         if (worst == EXIT_FINE || code == EXIT_VIOLATION)
             worst = code; /* a broken promise matters more than anything else */
     }
@@ -243,35 +194,38 @@ static int finish(int code)
     return EXIT_IO;
 }
 
-static int run(const options *o, int argc, char **argv, const baton_check_subject *subjects,
+static int run(const options *o, const options_got *got, const baton_check_subject *subjects,
                size_t count)
 {
-    if (o->help) {
-        help();
-        return EXIT_FINE;
-    }
     if (o->list) {
         for (size_t i = 0; i < count; i++)
             puts(subjects[i].name);
         return EXIT_FINE;
     }
-    char **word = argv + o->words;
-    int words = argc - o->words;
     if (o->all)
-        return words == 0 ? jobs_all(o, subjects, count) : usage_error("unexpected '%s'", word[0]);
-    if (words > 0 && strcmp(word[0], "replay") == 0)
-        return words == 2 ? replay(o, word[1], subjects, count)
-                          : usage_error("replay takes one file%s", "");
-    return check_named(o, word, words, subjects, count);
+        return got->words == 0 ? jobs_all(o, subjects, count)
+                               : options_wrong(&line, "unexpected '%s'", got->word[0]);
+    if (got->words > 0 && strcmp(got->word[0], "replay") == 0)
+        return got->words == 2 ? replay(o, got->word[1], subjects, count)
+                               : options_wrong(&line, "replay takes one file");
+    return check_named(o, got, subjects, count);
 }
 
 int baton_check_main(int argc, char **argv, const baton_check_subject *subjects, size_t count)
 {
     options o;
+    options_got got;
     const char *slash = strrchr(argv[0], '/');
+    (void)argc;
     program = slash != NULL ? slash + 1 : argv[0];
-    const char *trouble = options_parse(&o, argc, argv);
-    if (trouble != NULL)
-        return usage_error("%s", trouble);
-    return finish(run(&o, argc, argv, subjects, count));
+    line = check_line;
+    line.program = program;
+    switch (options_parse(&line, argv, &o, &got)) {
+    case OPTIONS_FINE:
+        return finish(run(&o, &got, subjects, count));
+    case OPTIONS_HELPED:
+        return finish(EXIT_FINE);
+    default:
+        return EXIT_USAGE;
+    }
 }

@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AWAKE, ASLEEP, STIRRED }; /* standing.sleep */
-
-static scope the;
+static scope plan;
 static uint32_t locks;
 void config_copy(config *to, const config *from)
 {
@@ -19,20 +17,15 @@ void config_copy(config *to, const config *from)
 
 /* ---- calls ---- */
 
-uint32_t lock_of(const config *c, uint32_t p)
-{
-    return (p + c->process[p].passage) % locks;
-}
-
 /* What a process has won when it is inside: the same each time. */
-static uint32_t all_won[MOST_PROCESSES];
+static uint32_t all_won[MAX_PROCESSES];
 
 /* Counts who has won where. */
 static void count_winners(const config *c, figures *f)
 {
     uint8_t winners[32] = {0};
     uint8_t holders[32] = {0};
-    for (uint32_t p = 0; p < the.processes; p++) {
+    for (uint32_t p = 0; p < plan.processes; p++) {
         const standing *s = &c->process[p];
         uint32_t won = s->phase == DONE ? 0 : all_won[p];
         uint32_t kept = won;
@@ -57,7 +50,7 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f);
 static void drop_rank(config *c, uint32_t p)
 {
     uint8_t mine = c->process[p].rank;
-    for (uint32_t q = 0; q < the.processes && mine != 0; q++)
+    for (uint32_t q = 0; q < plan.processes && mine != 0; q++)
         if (c->process[q].rank > mine)
             c->process[q].rank--;
     c->process[p].rank = 0;
@@ -69,17 +62,18 @@ static finding enter_section(config *c, uint32_t p, const point *end, figures *f
     if (end->steps > f->entry_steps)
         f->entry_steps = end->steps;
     finding found = FINE;
-    for (uint32_t q = 0; q < the.processes; q++) {
+    for (uint32_t q = 0; q < plan.processes; q++) {
         standing *other = &c->process[q];
-        if (q == p || lock_of(c, q) != lock_of(c, p))
+        if (q == p || other->lock != me->lock)
             continue;
         if (other->phase == INSIDE)
             found = TWO_INSIDE;
-        if (other->rank != 0 && (me->rank == 0 || other->rank < me->rank) && the.subject->fifo &&
-            found == FINE)
+        if (other->rank != 0 && other->rank < me->rank && plan.subject->fifo && found == FINE)
             found = NOT_FIFO;
     }
-    if (!memory_knows_section(c, p, lock_of(c, p)) && found == FINE)
+    if (plan.subject->fifo && me->rank == 0 && found == FINE)
+        found = NO_DOORWAY;
+    if (!memory_knows_section(c, p, me->lock) && found == FINE)
         found = STALE_SECTION;
     drop_rank(c, p);
     all_won[p] = end->won;
@@ -93,9 +87,30 @@ static finding enter_section(config *c, uint32_t p, const point *end, figures *f
 static finding leave_section(config *c, uint32_t p, figures *f)
 {
     standing *me = &c->process[p];
-    memory_section_over(c, p, lock_of(c, p));
+    memory_section_over(c, p, me->lock);
     me->phase = LEAVING;
-    point_id first = call_begin(p, CALL_EXIT, lock_of(c, p), me->own);
+    point_id first = call_begin(p, CALL_EXIT, me->lock, me->own);
+    me->own = 0;
+    return come_to(c, p, first, f);
+}
+
+/* In its remainder. Where there are several locks, it chooses one before it tries. */
+static finding begin_passage(config *c, uint32_t p, uint32_t memory, figures *f)
+{
+    standing *me = &c->process[p];
+    me->phase = TRYING;
+    me->lock = 0;
+    if (locks == 1)
+        return come_to(c, p, call_begin(p, CALL_ENTER, 0, memory), f);
+    me->own = memory;
+    return come_to(c, p, call_choice(), f);
+}
+
+static finding choose_lock(config *c, uint32_t p, uint32_t lock, figures *f)
+{
+    standing *me = &c->process[p];
+    point_id first = call_begin(p, CALL_ENTER, lock, me->own);
+    me->lock = (uint8_t)lock;
     me->own = 0;
     return come_to(c, p, first, f);
 }
@@ -103,21 +118,18 @@ static finding leave_section(config *c, uint32_t p, figures *f)
 static finding finish_passage(config *c, uint32_t p, const point *end, figures *f)
 {
     standing *me = &c->process[p];
-    uint32_t *most = me->phase == LEAVING ? &f->exit_steps : &f->entry_steps; /* or a failed try */
-    if (end->steps > *most)
-        *most = end->steps;
+    uint32_t *max = me->phase == LEAVING ? &f->exit_steps : &f->entry_steps; /* or a failed try */
+    if (end->steps > *max)
+        *max = end->steps;
     drop_rank(c, p);
     meter_passage_over(c, p, f);
-    me->passage++;
-    if (the.passages == 0)
-        me->passage = (uint8_t)(me->passage % locks);
-    else if (me->passage == the.passages) {
+    if (plan.passages != 0 && ++me->passage == plan.passages) {
         me->phase = DONE;
+        me->lock = 0;
         me->at = 0;
         return FINE;
     }
-    me->phase = TRYING;
-    return come_to(c, p, call_begin(p, CALL_ENTER, lock_of(c, p), end->memory), f);
+    return begin_passage(c, p, end->memory, f);
 }
 
 /* ---- programs ---- */
@@ -132,12 +144,12 @@ const char *model_verdict(void)
 
 void baton_check_figure(const char *name, uint32_t value)
 {
-    for (uint32_t i = 0; i < MOST_NOTED; i++) {
+    for (uint32_t i = 0; i < MAX_NOTED; i++) {
         if (noting->noted[i].name == NULL)
             noting->noted[i].name = name;
         if (strcmp(noting->noted[i].name, name) == 0) {
-            if (value > noting->noted[i].most)
-                noting->noted[i].most = value;
+            if (value > noting->noted[i].max)
+                noting->noted[i].max = value;
             return;
         }
     }
@@ -152,18 +164,18 @@ static finding finish_program(config *c, uint32_t p, const point *end, figures *
     me->phase = DONE;
     me->own = end->memory;
     me->at = 0;
-    baton_check_outcome o = {.processes = the.processes};
-    for (uint32_t q = 0; q < the.processes; q++) {
-        if (c->process[q].phase != DONE && q >= the.start)
+    baton_check_outcome o = {.processes = plan.processes};
+    for (uint32_t q = 0; q < plan.processes; q++) {
+        if (c->process[q].phase != DONE && q >= plan.start)
             return FINE;
         o.own[q] = memory_at(c->process[q].own);
     }
-    baton_word values[MOST_REGISTERS];
+    baton_word values[MAX_REGISTERS];
     for (uint32_t r = 0; r < registers(); r++)
         values[r] = newest_value(c, r);
     o.memory = memory_with(values);
     noting = f;
-    const char *wrong = the.subject->judge(&o);
+    const char *wrong = plan.subject->judge(&o);
     if (wrong != NULL)
         verdict = wrong;
     return wrong != NULL ? BAD_OUTCOME : FINE;
@@ -180,14 +192,14 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
     if (at->doorway) {
         uint8_t last = 0;
         drop_rank(c, p);
-        for (uint32_t q = 0; q < the.processes; q++)
+        for (uint32_t q = 0; q < plan.processes; q++)
             if (c->process[q].rank > last)
                 last = c->process[q].rank;
         me->rank = (uint8_t)(last + 1);
     }
     switch (at->act) {
     case ACT_END:
-        if (the.subject->judge != NULL)
+        if (plan.subject->judge != NULL)
             return finish_program(c, p, at, f);
         return me->phase == TRYING && at->entered ? enter_section(c, p, at, f)
                                                   : finish_passage(c, p, at, f);
@@ -197,7 +209,7 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
             return WRONG_ACCESS; /* round and round without an access */
         if (me->phase == LEAVING) {
             f->exit_waits = true;
-            if (the.subject->wait_free_exit)
+            if (plan.subject->wait_free_exit)
                 return EXIT_WAITS;
         }
         return come_to(c, p, first, f);
@@ -205,14 +217,14 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
     case ACT_WRONG:
         return WRONG_ACCESS;
     case ACT_FENCE:
-        return the.c11 && !the.fences ? NEEDS_FENCES : FINE;
+        return plan.c11 && !plan.fences ? NEEDS_FENCES : FINE;
     case ACT_AWAIT: {
         point_id look = point_next(to, 0);
         if (point_at(look)->await == 0)
             return come_to(c, p, look, f); /* its condition holds whatever the registers say */
         if (me->phase == LEAVING) {
             f->exit_waits = true;
-            return the.subject->wait_free_exit ? EXIT_WAITS : FINE;
+            return plan.subject->wait_free_exit ? EXIT_WAITS : FINE;
         }
         return FINE;
     }
@@ -223,17 +235,17 @@ static finding come_to(config *c, uint32_t p, point_id to, figures *f)
 
 /* ---- registers that are not shared ---- */
 
-static uint32_t unshared_writers[MOST_REGISTERS]; /* a bit for each process that was seen to */
-static uint32_t unshared_readers[MOST_REGISTERS];
+static uint32_t unshared_writers[MAX_REGISTERS]; /* a bit for each process that was seen to */
+static uint32_t unshared_readers[MAX_REGISTERS];
 
 /* Whether the process is about to access a register in which nobody sees what another does. */
 static bool is_unobserved(const standing *s)
 {
-    if (the.c11 || the.watched != 0 || (s->phase != TRYING && s->phase != LEAVING))
+    if (plan.c11 || plan.watched != 0 || (s->phase != TRYING && s->phase != LEAVING))
         return false;
     const point *at = point_at(s->at);
     if (at->act == ACT_FENCE)
-        return the.subject->judge != NULL; /* nothing in sc; of locks it is counted as a step */
+        return plan.subject->judge != NULL; /* nothing in sc; of locks it is counted as a step */
     return (at->act == ACT_READ || at->act == ACT_WRITE) && at->await == 0 &&
            register_at(at->reg)->unshared;
 }
@@ -245,7 +257,7 @@ static bool keeps_unshared(uint32_t p, const point *at)
         unshared_readers[at->reg] |= 1U << p;
     if (at->act != ACT_READ)
         unshared_writers[at->reg] |= 1U << p;
-    for (uint32_t q = 0; q < the.processes; q++)
+    for (uint32_t q = 0; q < plan.processes; q++)
         if ((unshared_readers[at->reg] >> q & 1) != 0 &&
             (unshared_writers[at->reg] & ~(1U << q)) != 0)
             return false;
@@ -289,7 +301,7 @@ static bool waits_at(const config *c, uint32_t q, uint32_t place)
 static uint32_t sleepers_at(const config *c, uint32_t place)
 {
     uint32_t count = 0;
-    for (uint32_t q = 0; q < the.processes; q++)
+    for (uint32_t q = 0; q < plan.processes; q++)
         count += waits_at(c, q, place) && c->process[q].sleep == ASLEEP;
     return count;
 }
@@ -300,7 +312,7 @@ static uint32_t sleepers_at(const config *c, uint32_t place)
  */
 static void wake(config *c, const point *at, uint32_t choice)
 {
-    for (uint32_t q = 0; q < the.processes; q++) {
+    for (uint32_t q = 0; q < plan.processes; q++) {
         standing *s = &c->process[q];
         if (!waits_at(c, q, at->place))
             continue;
@@ -309,6 +321,55 @@ static void wake(config *c, const point *at, uint32_t choice)
         else if (at->value > 1 || choice-- == 0)
             s->sleep = AWAKE;
     }
+}
+
+/* Whether process q sleeps at that register. */
+static bool sleeps_at(const config *c, uint32_t q, uint32_t reg)
+{
+    const point *at = point_at(c->process[q].at);
+    return at->act == ACT_FUTEX_WAIT && at->reg == reg && c->process[q].sleep == ASLEEP;
+}
+
+static uint32_t sleepers_at_futex(const config *c, uint32_t reg)
+{
+    uint32_t count = 0;
+    for (uint32_t q = 0; q < plan.processes; q++)
+        count += sleeps_at(c, q, reg);
+    return count;
+}
+
+/* Wakes who sleeps at the register: all, or one, and then `choice` says which. */
+static finding wake_at_futex(config *c, uint32_t p, const point *at, uint32_t choice, figures *f)
+{
+    uint32_t reg = at->reg;
+    bool all = at->value > 1;
+    finding found = FINE;
+    memory_futex_wake(c, p, reg);
+    for (uint32_t q = 0; q < plan.processes && found == FINE; q++)
+        if (sleeps_at(c, q, reg) && (all || choice-- == 0))
+            found = come_to(c, q, point_next(c->process[q].at, WOKEN), f);
+    return found;
+}
+
+/*
+ * Compares and falls asleep, in one step; or wakes up without cause. Returns whether the process
+ * goes on, and then how its sleep has ended.
+ */
+static bool goes_on_at_futex(config *c, uint32_t p, const point *at, uint32_t choice,
+                             baton_word *answer)
+{
+    standing *me = &c->process[p];
+    baton_word holds;
+    bool writes;
+    if (me->sleep == ASLEEP) {
+        *answer = WITHOUT_CAUSE;
+        return true;
+    }
+    memory_access(c, p, at, choice, &holds, &writes);
+    if (holds == at->expect)
+        me->sleep = ASLEEP;
+    *answer = WOKEN;
+    return me->sleep != ASLEEP;
 }
 
 /* Where an access is made: a process at an await makes the first access of its look. */
@@ -323,8 +384,10 @@ static const point *access_point(const standing *s, point_id *id)
 uint32_t moves_of(const config *c, uint32_t p)
 {
     const standing *s = &c->process[p];
-    if (s->phase == DONE || p < the.start || s->sleep == ASLEEP)
+    if (s->phase == DONE || p < plan.start)
         return 0;
+    if (s->sleep == ASLEEP) /* in a futex, once in each call without cause */
+        return point_at(s->at)->act == ACT_FUTEX_WAIT && !point_at(s->at)->roused;
     if (s->phase == INSIDE)
         return 1;
     point_id id;
@@ -335,9 +398,49 @@ uint32_t moves_of(const config *c, uint32_t p)
         uint32_t sleepers = sleepers_at(c, at->place);
         return sleepers > 1 ? sleepers : 1;
     }
+    if (at->act == ACT_FUTEX_WAKE && at->value == 1) {
+        uint32_t sleepers = sleepers_at_futex(c, at->reg);
+        return sleepers > 1 ? sleepers : 1;
+    }
     if (at->act == ACT_CHOOSE)
         return (uint32_t)at->value;
     return memory_choices(c, p, at);
+}
+
+/* What the process does at the point, and what it is answered. */
+static finding act_at(config *to, uint32_t p, const point *at, uint32_t choice, baton_word *answer,
+                      figures *f)
+{
+    bool writes;
+    switch (at->act) {
+    case ACT_FENCE:
+        if (plan.c11)
+            memory_fence(to, p, at->order);
+        return FINE;
+    case ACT_WAKE:
+        wake(to, at, choice);
+        return FINE;
+    case ACT_FUTEX_WAKE:
+        return wake_at_futex(to, p, at, choice, f);
+    case ACT_CHOOSE:
+        *answer = choice;
+        return FINE;
+    default:
+        break;
+    }
+    if (memory_is_full(to))
+        return TOO_LARGE;
+    f->registers = registers();
+    f->acts |= 1U << at->act;
+    if (register_at(at->reg)->unshared && !keeps_unshared(p, at))
+        return NOT_UNSHARED;
+    if (plan.c11 && plan.reduce && !memory_keeps_order(p, at))
+        return NEEDS_VIEWS;
+    if (!memory_access(to, p, at, choice, answer, &writes))
+        return NO_MOVE;
+    if (plan.watched != 0)
+        meter_access(to, p, at, writes);
+    return FINE;
 }
 
 finding move(const config *from, uint32_t p, uint32_t choice, config *to, figures *f)
@@ -346,34 +449,31 @@ finding move(const config *from, uint32_t p, uint32_t choice, config *to, figure
     standing *me = &to->process[p];
     if (me->phase == INSIDE) {
         finding found = leave_section(to, p, f);
-        if (the.c11)
+        if (plan.c11)
             memory_forget(to);
         return found;
     }
-    if (points() >= MOST_POINTS)
+    if (points() >= MAX_POINTS)
         return TOO_LARGE;
     point_id id;
     const point *at = access_point(me, &id);
+    if (id == call_choice()) {
+        finding found = choose_lock(to, p, choice, f);
+        return found == FINE ? go_on_unobserved(to, p, f) : found;
+    }
     baton_word answer = 0;
     if (id != me->at)
         me->sleep = AWAKE; /* a new look begins: what was woken before is in what it sees */
-    if (at->act == ACT_FENCE) {
-        if (the.c11)
-            memory_fence(to, p, at->order);
-    } else if (at->act == ACT_WAKE) {
-        wake(to, at, choice);
-    } else if (at->act == ACT_CHOOSE) {
-        answer = choice;
+    if (at->act == ACT_FUTEX_WAIT) {
+        if (!goes_on_at_futex(to, p, at, choice, &answer)) {
+            if (plan.c11)
+                memory_forget(to);
+            return FINE;
+        }
     } else {
-        bool writes;
-        if (memory_is_full(to))
-            return TOO_LARGE;
-        if (register_at(at->reg)->unshared && !keeps_unshared(p, at))
-            return NOT_UNSHARED;
-        if (!memory_access(to, p, at, choice, &answer, &writes))
-            return NO_MOVE;
-        if (the.watched != 0)
-            meter_access(to, p, at, writes);
+        finding done = act_at(to, p, at, choice, &answer, f);
+        if (done != FINE)
+            return done;
     }
     point_id next = point_next(id, answer);
     at = point_at(id); /* the tree may have moved */
@@ -383,19 +483,19 @@ finding move(const config *from, uint32_t p, uint32_t choice, config *to, figure
             me->sleep = me->sleep == STIRRED ? AWAKE : ASLEEP;
             return FINE;
         }
-        if (the.watched == 0)
+        if (plan.watched == 0)
             return NO_MOVE;
         meter_look(to, p, at, false, f);
         return FINE;
     }
-    if (the.watched != 0 && at->await != 0 && point_at(next)->await == 0)
+    if (plan.watched != 0 && at->await != 0 && point_at(next)->await == 0)
         meter_look(to, p, at, true, f);
     finding found = come_to(to, p, next, f);
     if (found == FINE)
         found = go_on_unobserved(to, p, f);
     if (point_at(next)->won != 0)
         count_winners(to, f);
-    if (the.c11)
+    if (plan.c11)
         memory_forget(to);
     return found;
 }
@@ -405,6 +505,8 @@ finding move(const config *from, uint32_t p, uint32_t choice, config *to, figure
 bool is_blocked(const config *c, uint32_t p)
 {
     const standing *s = &c->process[p];
+    if (point_at(s->at)->act == ACT_FUTEX_WAIT)
+        return s->sleep == ASLEEP;
     if (s->phase == INSIDE || s->phase == DONE || point_at(s->at)->act != ACT_AWAIT)
         return false;
     if (point_at(s->at)->place != 0)
@@ -423,7 +525,7 @@ bool is_blocked(const config *c, uint32_t p)
 bool is_resting(const config *c, uint32_t p)
 {
     const standing *s = &c->process[p];
-    if (the.subject->judge != NULL) /* a program is to be run: nobody may stay away */
+    if (plan.subject->judge != NULL) /* a program is to be run: nobody may stay away */
         return s->phase == DONE;
     return s->phase == DONE || (s->phase == TRYING && point_at(s->at)->resting);
 }
@@ -441,7 +543,7 @@ bool go_back_to_await(config *c, uint32_t p)
 bool is_deadlocked(const config *c)
 {
     bool somebody = false;
-    for (uint32_t p = the.start; p < the.processes; p++) {
+    for (uint32_t p = plan.start; p < plan.processes; p++) {
         if (is_resting(c, p))
             continue;
         if (!is_blocked(c, p))
@@ -451,20 +553,19 @@ bool is_deadlocked(const config *c)
     return somebody;
 }
 
-finding model_begin(const scope *plan, config *first)
+finding model_begin(const scope *asked, config *first)
 {
     static figures unused;
     finding worst = FINE;
-    the = *plan;
-    locks = the.subject->locks != 0 ? the.subject->locks : 1;
+    plan = *asked;
+    locks = plan.subject->locks != 0 ? plan.subject->locks : 1;
     memset(first, 0, sizeof *first);
-    memory_begin(plan, first);
+    memory_begin(asked, first);
     memset(unshared_writers, 0, sizeof unshared_writers);
     memset(unshared_readers, 0, sizeof unshared_readers);
-    meter_begin(plan->watched);
-    for (uint32_t p = 0; p < the.processes; p++) {
-        finding found = come_to(
-            first, p, call_begin(p, CALL_ENTER, lock_of(first, p), INITIAL_MEMORY), &unused);
+    meter_begin(asked->watched);
+    for (uint32_t p = 0; p < plan.processes; p++) {
+        finding found = begin_passage(first, p, INITIAL_MEMORY, &unused);
         if (found == FINE)
             found = go_on_unobserved(first, p, &unused);
         if (found != FINE)

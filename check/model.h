@@ -14,18 +14,18 @@
 #include "process.h"
 
 enum {
-    MOST_NOTED = 8,
-    MOST_MESSAGES = 160,
-    MOST_VALUES = 255,
-    MOST_POINTS = 1 << 24,
-    MOST_PACKED = 4096
+    MAX_NOTED = 8,
+    MAX_MESSAGES = 160,
+    MAX_VALUES = 255,
+    MAX_POINTS = 1 << 24,
+    MAX_PACKED = 4096
 };
 
 /*
  * For each register the number of a message; behind them, 1 for each lock whose last section is
  * known.
  */
-typedef uint8_t view[MOST_REGISTERS + BATON_CHECK_MOST_LOCKS];
+typedef uint8_t view[MAX_REGISTERS + BATON_CHECK_MAX_LOCKS];
 
 typedef struct message {
     uint8_t value; /* index into the table of values */
@@ -33,34 +33,38 @@ typedef struct message {
     view carries;  /* what who acquires it learns */
 } message;
 
+enum { AWAKE, ASLEEP, STIRRED }; /* standing.sleep */
+
 typedef enum phase { TRYING, INSIDE, LEAVING, DONE } phase;
 
 typedef struct standing {
     point_id at;
     uint8_t phase;
-    uint8_t passage; /* passages made; in an endless exploration, modulo the number of locks */
+    uint8_t passage; /* passages made; in an endless exploration always 0 */
+    uint8_t lock;    /* that it tries for, is inside of or leaves */
     uint8_t rank;    /* place among those who finished their doorway and wait; 0 if not there */
-    uint8_t sleep;   /* parking: ASLEEP, or STIRRED if woken while it was looking */
-    uint32_t own;    /* own memory while INSIDE; of a program, when DONE */
+    uint8_t sleep;   /* ASLEEP, or when parking STIRRED if woken while it was looking */
+    uint32_t own; /* own memory while INSIDE, or about to choose a lock; of a program, when DONE */
 } standing;
 
 /* What the caches of the watched process hold, and what it has paid in this passage. */
 typedef struct meter {
-    uint8_t cached[MOST_REGISTERS]; /* 1 valid, 2 last written by it, 4 exclusive */
-    uint8_t thesis, standard, dsm;  /* remote references so far */
+    uint8_t cached[MAX_REGISTERS]; /* 1 valid, 2 last written by it, 4 exclusive */
+    uint8_t thesis, standard, dsm; /* remote references so far */
 } meter;
 
 typedef struct config {
-    standing process[MOST_PROCESSES];
-    uint8_t value[MOST_REGISTERS];   /* sc */
-    uint8_t count[MOST_REGISTERS];   /* c11: messages of each register, */
-    uint16_t messages;               /*      all together, */
-    view current[MOST_PROCESSES];    /*      what each process must not go back behind, */
-    view acquirable[MOST_PROCESSES]; /*      what an acquire fence would add to that, */
-    view released[MOST_PROCESSES];   /*      what its last release fence passes on, */
-    view global;                     /*      and what every seq_cst access respects */
+    standing process[MAX_PROCESSES];
+    uint8_t value[MAX_REGISTERS];   /* sc */
+    uint8_t count[MAX_REGISTERS];   /* c11: messages of each register, */
+    uint16_t messages;              /*      all together, */
+    view current[MAX_PROCESSES];    /*      what each process must not go back behind, */
+    view acquirable[MAX_PROCESSES]; /*      what an acquire fence would add to that, */
+    view released[MAX_PROCESSES];   /*      what its last release fence passes on, */
+    view global;                    /*      what every seq_cst access respects, */
+    view woken;                     /*      and at futexes, who is about to sleep */
     meter meter;
-    message message[MOST_MESSAGES]; /* last, since only the first `messages` of them are copied */
+    message message[MAX_MESSAGES]; /* last, since only the first `messages` of them are copied */
 } config;
 
 /* What is explored, and how. */
@@ -73,6 +77,7 @@ typedef struct scope {
     bool fences;      /* c11: keep track of what fences need; costs states */
     uint32_t watched; /* process whose remote references are counted, from 1; 0: nobody's */
     uint32_t start;   /* processes before this number stay in their remainder */
+    bool reduce;      /* explore less where that shows the same: docs/check.md, "Reductions" */
 } scope;
 
 /* What a move can bring to light. */
@@ -82,11 +87,13 @@ typedef enum finding {
     TWO_INSIDE,    /* mutual exclusion */
     STALE_SECTION, /* mutual exclusion: the holder may miss what the last holder wrote */
     NOT_FIFO,
+    NO_DOORWAY,
     EXIT_WAITS,
     BAD_OUTCOME,  /* of a program; see model_verdict */
     NOT_UNSHARED, /* a register was said to be unshared, and is not */
     WRONG_ACCESS, /* a reference to nothing, a node given up; the point says which */
     NEEDS_FENCES, /* explore again with plan.fences */
+    NEEDS_VIEWS,  /* explore again: a register is not used as it seemed; see memory_keeps_order */
     TOO_LARGE,    /* more messages or values than the model keeps */
 } finding;
 
@@ -96,6 +103,8 @@ typedef struct figures {
     uint32_t thesis, standard,
         dsm; /* remote references per passage; UNBOUNDED if no end was seen */
     bool exit_waits;
+    uint32_t registers; /* of the lock and its processes */
+    uint32_t acts;      /* that were made, a bit for each */
     /*
      * Most processes that have won at a level or node: until they are out, and until they lose it.
      */
@@ -104,8 +113,8 @@ typedef struct figures {
     /* What the judge of a program has noted. */
     struct {
         const char *name;
-        uint32_t most;
-    } noted[MOST_NOTED];
+        uint32_t max;
+    } noted[MAX_NOTED];
 } figures;
 
 enum { METER_FULL = 50, UNBOUNDED = METER_FULL };
@@ -132,12 +141,11 @@ bool go_back_to_await(config *c, uint32_t p);
 const char *model_verdict(void);
 /* The newest value of a register, which in c11 not everybody has to see. */
 baton_word newest_value(const config *c, uint32_t reg);
-uint32_t lock_of(const config *c, uint32_t p);
 /* What the access at the point answers if that choice is made. */
 baton_word memory_answer(const config *c, uint32_t p, const point *at, uint32_t choice);
 
 /* A configuration as a string of bytes, equal if and only if the configurations are. */
-size_t pack(const config *c, uint8_t bytes[MOST_PACKED]);
+size_t pack(const config *c, uint8_t bytes[MAX_PACKED]);
 void unpack(const uint8_t *bytes, config *c);
 
 #endif

@@ -1,19 +1,19 @@
 /* Own memories of processes, each different one once. */
 #include "own.h"
 #include "process.h"
-#include "store.h"
+#include "seen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GIVEN_UP = 16 };
+enum { MAX_GIVEN_UP = 16 };
 
 /* What a process has given up and not taken again, in bytes of the arena. */
 typedef struct given_up {
     uint32_t count;
     struct {
         uint32_t start, end;
-    } object[MOST_GIVEN_UP];
+    } object[MAX_GIVEN_UP];
 } given_up;
 
 static struct {
@@ -21,7 +21,7 @@ static struct {
     size_t bytes;
     given_up now;
     char *all; /* arena and given_up, one after the other */
-    uint32_t count, room;
+    uint32_t count, capacity;
 } own;
 
 /* Each begins at a line, as the arena does. */
@@ -33,8 +33,8 @@ static size_t stride(void)
 
 static void make_room(void)
 {
-    own.room = own.room == 0 ? 64 : 2 * own.room;
-    char *wider = must_align(BATON_CACHE_LINE, own.room * stride());
+    own.capacity = own.capacity == 0 ? 64 : 2 * own.capacity;
+    char *wider = must_align(BATON_CACHE_LINE, own.capacity * stride());
     if (own.count > 0)
         memcpy(wider, own.all, own.count * stride());
     free(own.all);
@@ -73,7 +73,7 @@ uint32_t own_save(void)
         if (memcmp(memory_at(i), own.arena, own.bytes) == 0 &&
             memcmp(memory_at(i) + own.bytes, &own.now, sizeof own.now) == 0)
             return i;
-    if (own.count == own.room)
+    if (own.count == own.capacity)
         make_room();
     char *to = own.all + own.count * stride();
     memcpy(to, own.arena, own.bytes);
@@ -84,7 +84,7 @@ uint32_t own_save(void)
 bool own_give_up(uint32_t start, uint32_t bytes)
 {
     own_take(start);
-    if (own.now.count == MOST_GIVEN_UP)
+    if (own.now.count == MAX_GIVEN_UP)
         return false;
     own.now.object[own.now.count].start = start;
     own.now.object[own.now.count].end = start + bytes;

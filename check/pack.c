@@ -3,18 +3,20 @@
  * once and named by its number.
  */
 #include "explore.h"
-#include "store.h"
+#include "seen.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static scope the;
 static uint32_t regs;
+static bool futexes; /* are there any? */
 
 static struct {
     uint8_t *all; /* width bytes each */
-    uint32_t count, room, width;
+    uint32_t count, capacity, width;
     uint32_t *slot; /* number + 1 by hash; 0 is empty */
     uint32_t slots;
 } views;
@@ -23,21 +25,16 @@ void pack_begin(const scope *plan)
 {
     the = *plan;
     regs = registers();
+    futexes = false;
+    for (uint32_t r = 0; r < regs; r++)
+        futexes = futexes || register_at(r)->bytes == sizeof(baton_futex);
     views.count = 0;
     views.width = regs + (the.subject->locks != 0 ? the.subject->locks : 1);
     if (views.slot != NULL)
         memset(views.slot, 0, views.slots * sizeof *views.slot);
     free(views.all);
     views.all = NULL;
-    views.room = 0;
-}
-
-static uint64_t hash_bytes(const uint8_t *bytes, size_t count)
-{
-    uint64_t hash = 0xcbf29ce484222325ULL;
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
-    return hash ^ (hash >> 29);
+    views.capacity = 0;
 }
 
 static void widen_slots(void)
@@ -46,7 +43,7 @@ static void widen_slots(void)
     free(views.slot);
     views.slot = must_zero(views.slots, sizeof *views.slot);
     for (uint32_t v = 0; v < views.count; v++) {
-        uint64_t i = hash_bytes(views.all + (size_t)v * views.width, views.width);
+        uint64_t i = seen_hash(views.all + (size_t)v * views.width, views.width);
         while (views.slot[i & (views.slots - 1)] != 0)
             i++;
         views.slot[i & (views.slots - 1)] = v + 1;
@@ -57,7 +54,7 @@ static uint32_t view_number(const uint8_t *v)
 {
     if (2 * views.count >= views.slots)
         widen_slots();
-    uint64_t i = hash_bytes(v, views.width);
+    uint64_t i = seen_hash(v, views.width);
     for (;; i++) {
         uint32_t *slot = &views.slot[i & (views.slots - 1)];
         if (*slot == 0) {
@@ -65,9 +62,9 @@ static uint32_t view_number(const uint8_t *v)
                 fputs("baton-check: more views than it can number; try a smaller bound\n", stderr);
                 exit(1);
             }
-            if (views.count == views.room) {
-                views.room = views.room == 0 ? 1024 : 2 * views.room;
-                views.all = must_alloc(views.all, (size_t)views.room * views.width);
+            if (views.count == views.capacity) {
+                views.capacity = views.capacity == 0 ? 1024 : 2 * views.capacity;
+                views.all = must_alloc(views.all, (size_t)views.capacity * views.width);
             }
             memcpy(views.all + (size_t)views.count * views.width, v, views.width);
             *slot = ++views.count;
@@ -106,14 +103,15 @@ static const uint8_t *get_view(const uint8_t *from, uint8_t *v)
     return from;
 }
 
-size_t pack(const config *c, uint8_t bytes[MOST_PACKED])
+size_t pack(const config *c, uint8_t bytes[MAX_PACKED])
 {
     uint8_t *to = bytes;
     for (uint32_t p = 0; p < the.processes; p++) {
         const standing *s = &c->process[p];
         to = put(to, &s->at, 3);
         *to++ = (uint8_t)(s->phase | s->passage << 2);
-        *to++ = (uint8_t)(s->rank | s->sleep << 4);
+        static_assert(MAX_PROCESSES < 8 && BATON_CHECK_MAX_LOCKS <= 2, "rank and lock fit");
+        *to++ = (uint8_t)(s->rank | s->lock << 3 | s->sleep << 4);
         to = put(to, &s->own, 3);
     }
     if (!the.c11) {
@@ -135,6 +133,8 @@ size_t pack(const config *c, uint8_t bytes[MOST_PACKED])
             }
         }
         to = put_view(to, c->global);
+        if (futexes)
+            to = put_view(to, c->woken);
     }
     if (the.watched != 0) {
         to = put(to, c->meter.cached, regs);
@@ -155,7 +155,8 @@ void unpack(const uint8_t *from, config *c)
         from = get(from, &both, 1);
         s->phase = both & 3;
         s->passage = both >> 2;
-        s->rank = *from & 15;
+        s->rank = *from & 7;
+        s->lock = *from >> 3 & 1;
         s->sleep = *from++ >> 4;
         from = get(from, &s->own, 3);
     }
@@ -180,6 +181,8 @@ void unpack(const uint8_t *from, config *c)
             }
         }
         from = get_view(from, c->global);
+        if (futexes)
+            from = get_view(from, c->woken);
     }
     if (the.watched != 0) {
         from = get(from, c->meter.cached, regs);

@@ -4,8 +4,9 @@
  */
 #include "process.h"
 #include "own.h"
+#include "seen.h"
 #include "source.h"
-#include "store.h"
+#include "stack.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ANSWERS = 512 };
+enum { MAX_ANSWERS = 512 };
 
 static struct {
     const baton_check_subject *subject;
@@ -23,7 +24,8 @@ static struct {
     size_t bytes;
 
     point *point;
-    uint32_t points, room;
+    uint32_t points, capacity;
+    point_id choice;
 
     struct root {
         uint32_t p, lock, memory;
@@ -31,21 +33,35 @@ static struct {
         bool again;
         point_id first;
     } * root;
-    uint32_t roots, root_room;
+    uint32_t roots, root_capacity;
+
+    struct edge { /* which answer leads from a point to which; number 0 is none */
+        baton_word answer;
+        point_id to;
+        uint32_t next; /* of the same point */
+    } * edge;
+    uint32_t edges, edge_capacity;
+
+    merging merging;
+    seen_set *alike; /* what makes points alike; their first one by its number */
+    point_id *first_alike;
+    uint32_t first_capacity;
 } x;
 
 /* The call that is being run. */
 static struct {
+    const struct root *of;
     bool running;
     jmp_buf back;
-    baton_word answer[MOST_ANSWERS];
-    point_id path[MOST_ANSWERS]; /* the points that they answer */
+    baton_word answer[MAX_ANSWERS];
+    point_id path[MAX_ANSWERS]; /* the points that they answer */
     uint32_t answers, given;
     uint16_t steps;
     uint32_t last_step; /* with `breaking`: no more than so many */
     bool breaking;
     jmp_buf broken;
     bool doorway;
+    bool roused;
     uint32_t won, lost;
     point_id await;
     point next; /* what it asked for when the answers ran out */
@@ -53,18 +69,20 @@ static struct {
 
 /* ---- growing arrays ---- */
 
-static void *grown(void *array, uint32_t *room, size_t each)
+static void *grown(void *array, uint32_t *capacity, size_t each)
 {
-    *room = *room == 0 ? 64 : 2 * *room;
-    return must_alloc(array, *room * each);
+    *capacity = *capacity == 0 ? 64 : 2 * *capacity;
+    return must_alloc(array, *capacity * each);
 }
 
 /* ---- asking: the answers have run out ---- */
 
 static _Noreturn void ask(point what)
 {
+    stack_note();
     what.steps = run.steps;
     what.doorway = run.doorway;
+    what.roused = run.roused;
     what.await = run.await;
     what.won = run.won;
     what.lost = run.lost;
@@ -87,45 +105,74 @@ static void on_abort(int number)
 
 /* ---- the backend: answers while there are any, then back to whoever wants to know ---- */
 
-void baton_check_init(const baton_reg *reg, baton_word value, const char *name, const char *file,
-                      int line)
+static void initialise(const void *reg, size_t bytes, baton_word value, const char *name,
+                       const char *file, int line)
 {
     if (run.running)
         wrong("initialises a register outside of init", file, line);
-    register_add(reg, value, name, file, line);
+    register_add(reg, bytes, value, name, file, line);
+}
+
+void baton_check_init(const baton_reg *reg, baton_word value, const char *name, const char *file,
+                      int line)
+{
+    initialise(reg, sizeof *reg, value, name, file, line);
+}
+
+/* A piece of memory that is to be a register. */
+typedef struct cell {
+    const void *address;
+    size_t bytes;
+} cell;
+
+static baton_word cell_read(cell of)
+{
+    baton_word word = 0;
+    uint32_t half = 0;
+    if (of.bytes == sizeof word) {
+        memcpy(&word, of.address, sizeof word);
+        return word;
+    }
+    memcpy(&half, of.address, sizeof half);
+    return half;
+}
+
+static void cell_write(cell of, baton_word value)
+{
+    uint32_t half = (uint32_t)value;
+    bool whole = of.bytes == sizeof value;
+    memcpy(x.arena + offset_of(of.address), whole ? (void *)&value : (void *)&half, of.bytes);
 }
 
 /* An access of the judge's, after all is over: to the memory as it is. */
-static baton_word access_directly(act kind, const baton_reg *reg, baton_word value,
-                                  baton_word expect)
+static baton_word access_directly(act kind, cell of, baton_word value, baton_word expect)
 {
-    baton_word seen = 0;
-    if (reg == NULL)
+    if (of.address == NULL)
         return 0;
     run.steps++;
-    memcpy(&seen, reg, sizeof seen);
+    baton_word seen = cell_read(of);
     bool writes = kind == ACT_WRITE || kind == ACT_SWAP || (kind == ACT_CAS && seen == expect);
     if (kind == ACT_ADD)
         value += seen;
     if (writes || kind == ACT_ADD)
-        memcpy(x.arena + offset_of(reg), &value, sizeof value);
+        cell_write(of, value);
     return kind == ACT_CAS ? writes : seen;
 }
 
 /* The answer to an access, if there is one; else asks. */
-static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, baton_word expect,
+static baton_word answer_to(act kind, cell of, baton_word value, baton_word expect,
                             memory_order order, const char *file, int line)
 {
     int index = -1;
     if (!run.running)
-        return access_directly(kind, reg, value, expect);
+        return access_directly(kind, of, value, expect);
     if (run.breaking && run.steps == run.last_step && kind != ACT_CHOOSE)
         longjmp(run.broken, 1);
-    if (reg != NULL) {
-        index = register_index(reg);
+    if (of.address != NULL) {
+        index = register_index(of.address, of.bytes);
         if (index < 0)
             wrong("accesses memory that is no register", file, line);
-        if (own_has_given_up((uint32_t)offset_of(reg)))
+        if (own_has_given_up((uint32_t)offset_of(of.address)))
             wrong("accesses a node that it has given up", file, line);
     }
     if (run.await != 0 && kind != ACT_READ)
@@ -152,43 +199,74 @@ static baton_word answer_to(act kind, const baton_reg *reg, baton_word value, ba
 
 baton_word baton_check_read(const baton_reg *reg, memory_order order, const char *file, int line)
 {
-    return answer_to(ACT_READ, reg, 0, 0, order, file, line);
+    return answer_to(ACT_READ, (cell){reg, sizeof *reg}, 0, 0, order, file, line);
 }
 
 void baton_check_write(const baton_reg *reg, baton_word value, memory_order order, const char *file,
                        int line)
 {
-    answer_to(ACT_WRITE, reg, value, 0, order, file, line);
+    answer_to(ACT_WRITE, (cell){reg, sizeof *reg}, value, 0, order, file, line);
 }
 
 baton_word baton_check_swap(const baton_reg *reg, baton_word value, memory_order order,
                             const char *file, int line)
 {
-    return answer_to(ACT_SWAP, reg, value, 0, order, file, line);
+    return answer_to(ACT_SWAP, (cell){reg, sizeof *reg}, value, 0, order, file, line);
 }
 
 bool baton_check_cas(const baton_reg *reg, baton_word from, baton_word to, memory_order order,
                      const char *file, int line)
 {
-    return answer_to(ACT_CAS, reg, to, from, order, file, line) != 0;
+    return answer_to(ACT_CAS, (cell){reg, sizeof *reg}, to, from, order, file, line) != 0;
 }
 
 baton_word baton_check_add(const baton_reg *reg, baton_word addend, memory_order order,
                            const char *file, int line)
 {
-    return answer_to(ACT_ADD, reg, addend, 0, order, file, line);
+    return answer_to(ACT_ADD, (cell){reg, sizeof *reg}, addend, 0, order, file, line);
 }
 
 void baton_check_fence(memory_order order, const char *file, int line)
 {
-    answer_to(ACT_FENCE, NULL, 0, 0, order, file, line);
+    answer_to(ACT_FENCE, (cell){0}, 0, 0, order, file, line);
+}
+
+void baton_check_futex_init(const baton_futex *word, uint32_t value, const char *name,
+                            const char *file, int line)
+{
+    initialise(word, sizeof *word, value, name, file, line);
+}
+
+uint32_t baton_check_futex_read(const baton_futex *word, memory_order order, const char *file,
+                                int line)
+{
+    return (uint32_t)answer_to(ACT_READ, (cell){word, sizeof *word}, 0, 0, order, file, line);
+}
+
+uint32_t baton_check_futex_add(const baton_futex *word, uint32_t addend, memory_order order,
+                               const char *file, int line)
+{
+    return (uint32_t)answer_to(ACT_ADD, (cell){word, sizeof *word}, addend, 0, order, file, line);
+}
+
+void baton_check_futex_wait(const baton_futex *word, uint32_t seen, const char *file, int line)
+{
+    if (answer_to(ACT_FUTEX_WAIT, (cell){word, sizeof *word}, 0, seen, memory_order_relaxed, file,
+                  line) == WITHOUT_CAUSE)
+        run.roused = true;
+}
+
+void baton_check_futex_wake(const baton_futex *word, int count, const char *file, int line)
+{
+    answer_to(ACT_FUTEX_WAKE, (cell){word, sizeof *word}, (baton_word)count, 0,
+              memory_order_relaxed, file, line);
 }
 
 uint32_t baton_check_choose(uint32_t ways)
 {
     if (run.running && (ways == 0 || ways > UINT8_MAX))
         wrong("chooses among no ways, or among more than 255", NULL, 0);
-    return (uint32_t)answer_to(ACT_CHOOSE, NULL, ways, 0, memory_order_relaxed, NULL, 0);
+    return (uint32_t)answer_to(ACT_CHOOSE, (cell){0}, ways, 0, memory_order_relaxed, NULL, 0);
 }
 
 bool baton_check_break_off(uint32_t accesses, void (*part)(void *context), void *context)
@@ -314,46 +392,97 @@ void *memory_with(const baton_word values[])
     own_load(INITIAL_MEMORY);
     run.steps = 0; /* of who accesses it */
     for (uint32_t i = 0; i < registers(); i++)
-        memcpy(x.arena + offset_of(register_at(i)->address), &values[i], sizeof values[i]);
+        cell_write((cell){register_at(i)->address, register_at(i)->bytes}, values[i]);
     return x.arena;
 }
 
 static point_id add_point(point what)
 {
-    if (x.points == x.room)
-        x.point = grown(x.point, &x.room, sizeof *x.point);
+    if (x.points == x.capacity)
+        x.point = grown(x.point, &x.capacity, sizeof *x.point);
     x.point[x.points] = what;
     return x.points++;
+}
+
+static void add_edge(point_id from, baton_word answer, point_id to)
+{
+    while (x.edges + 1 >= x.edge_capacity)
+        x.edge = grown(x.edge, &x.edge_capacity, sizeof *x.edge);
+    x.edge[++x.edges] = (struct edge){answer, to, x.point[from].first_edge};
+    x.point[from].first_edge = x.edges;
+}
+
+/*
+ * The point that run_call has just come to, in the call that began at `root`: an earlier one, if
+ * the process stands there just as it stands here. Then whatever is answered leads both to the same
+ * places. The same are: place in the code, its variables and return addresses (the stack), own
+ * memory, and what is kept here about the call. Programs write into their own memory whatever they
+ * see, so there is little to merge; a part that may be broken off keeps more than its stack.
+ */
+static point_id point_alike(point_id root, const point *found)
+{
+    static uint8_t key[64 + MAX_NOTED_BYTES];
+    if (x.merging == MERGE_NONE || run.breaking || x.subject->judge != NULL)
+        return add_point(*found);
+    bool at_end = found->act == ACT_END;
+    size_t noted = at_end ? 0 : stack_noted(key + 64);
+    if (!at_end && noted == 0)
+        return add_point(*found);
+    uint32_t kept[16] = {root,         found->await,   found->doorway, found->act,
+                         found->place, found->entered, found->memory,  at_end ? 0 : own_save()};
+    if (x.merging == MERGE_COUNTED) {
+        kept[8] = found->steps;
+        kept[9] = found->won;
+        kept[10] = found->lost;
+    }
+    memcpy(key, kept, sizeof kept);
+    bool fresh;
+    uint32_t number = seen_add(x.alike, key, sizeof kept + noted, &fresh);
+    if (fresh) {
+        while (number >= x.first_capacity)
+            x.first_alike = grown(x.first_alike, &x.first_capacity, sizeof *x.first_alike);
+        x.first_alike[number] = add_point(*found);
+    }
+    return x.first_alike[number];
+}
+
+/* Calls the subject; left by longjmp when it asks, or at its end. */
+static void call_subject(void)
+{
+    const struct root *of = run.of;
+    bool entered = true;
+    if (of->which == CALL_EXIT)
+        x.subject->exit(x.arena, of->lock, of->p);
+    else if (of->p == 0 && x.subject->try != NULL)
+        entered = x.subject->try(x.arena, of->lock, of->p);
+    else
+        x.subject->enter(x.arena, of->lock, of->p);
+    run.next = (point){
+        .act = ACT_END,
+        .steps = run.steps,
+        .doorway = run.doorway,
+        .entered = entered,
+        .won = run.won,
+    };
+    run.next.memory = own_save();
+    longjmp(run.back, 1);
 }
 
 /* Runs a call with the answers in run.answer and returns the point that it comes to. */
 static point run_call(const struct root *of)
 {
+    run.of = of;
     own_load(of->memory);
     run.given = 0;
     run.steps = 0;
     run.doorway = false;
+    run.roused = false;
     run.await = 0;
     run.won = run.lost = 0;
     run.breaking = false;
     run.running = true;
-    if (setjmp(run.back) == 0) {
-        bool entered = true;
-        if (of->which == CALL_EXIT)
-            x.subject->exit(x.arena, of->lock, of->p);
-        else if (of->p == 0 && x.subject->try != NULL)
-            entered = x.subject->try(x.arena, of->lock, of->p);
-        else
-            x.subject->enter(x.arena, of->lock, of->p);
-        run.next = (point){
-            .act = ACT_END,
-            .steps = run.steps,
-            .doorway = run.doorway,
-            .entered = entered,
-            .won = run.won,
-        };
-        run.next.memory = own_save();
-    }
+    if (setjmp(run.back) == 0)
+        stack_run(call_subject);
     run.running = false;
     return run.next;
 }
@@ -367,8 +496,8 @@ static point_id root_point(struct root wanted)
             r->memory == wanted.memory && r->again == wanted.again)
             return r->first;
     }
-    if (x.roots == x.root_room)
-        x.root = grown(x.root, &x.root_room, sizeof *x.root);
+    if (x.roots == x.root_capacity)
+        x.root = grown(x.root, &x.root_capacity, sizeof *x.root);
     run.answers = 0;
     point first = run_call(&wanted);
     first.parent = 0;
@@ -378,6 +507,11 @@ static point_id root_point(struct root wanted)
     wanted.first = add_point(first);
     x.root[x.roots++] = wanted;
     return wanted.first;
+}
+
+point_id call_choice(void)
+{
+    return x.choice;
 }
 
 point_id call_begin(uint32_t p, call which, uint32_t lock, uint32_t memory)
@@ -396,15 +530,15 @@ point_id call_again(point_id at)
 
 point_id point_next(point_id id, baton_word answer)
 {
-    for (point_id c = x.point[id].first_child; c != 0; c = x.point[c].next_sibling)
-        if (x.point[c].answer == answer)
-            return c;
+    for (uint32_t e = x.point[id].first_edge; e != 0; e = x.edge[e].next)
+        if (x.edge[e].answer == answer)
+            return x.edge[e].to;
     /* Not yet there: run the call again, with the answers from its start to here and this one. */
     uint32_t depth = 1;
     point_id first = id;
     for (; x.point[first].parent != 0; first = x.point[first].parent)
         depth++;
-    if (depth > MOST_ANSWERS) {
+    if (depth > MAX_ANSWERS) {
         fputs("baton-check: a call makes too many accesses\n", stderr);
         exit(1);
     }
@@ -421,10 +555,9 @@ point_id point_next(point_id id, baton_word answer)
     next.answer = answer;
     if (next.await != 0) /* inside the condition of the await that began last */
         next.await = x.point[id].act == ACT_AWAIT ? id : x.point[id].await;
-    next.next_sibling = x.point[id].first_child;
-    point_id made = add_point(next);
-    x.point[id].first_child = made;
-    return made;
+    point_id to = point_alike(first, &next);
+    add_edge(id, answer, to);
+    return to;
 }
 
 /* ---- begin and end ---- */
@@ -433,7 +566,7 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
                             baton_waiting waiting)
 {
     processes_end();
-    if (subject->locks > BATON_CHECK_MOST_LOCKS || subject->bytes == 0 || subject->init == NULL ||
+    if (subject->locks > BATON_CHECK_MAX_LOCKS || subject->bytes == 0 || subject->init == NULL ||
         subject->enter == NULL || (subject->exit == NULL && subject->judge == NULL))
         return "the subject is not complete, or has too many locks";
     x.subject = subject;
@@ -454,9 +587,16 @@ const char *processes_begin(const baton_check_subject *subject, uint32_t process
     struct sigaction abort_action = {.sa_handler = on_abort, .sa_flags = SA_NODEFER};
     sigaction(SIGABRT, &abort_action, NULL);
     own_begin(x.arena, x.bytes);
+    x.alike = seen_new();
     add_point((point){.act = ACT_END}); /* number 0 is none */
+    x.choice = add_point((point){.act = ACT_CHOOSE, .value = subject->locks, .resting = true});
     registers_name_owned();
     return NULL;
+}
+
+void processes_merge_points(merging which)
+{
+    x.merging = which;
 }
 
 void processes_end(void)
@@ -467,5 +607,9 @@ void processes_end(void)
     free(x.point);
     own_end();
     free(x.root);
+    free(x.edge);
+    if (x.alike != NULL)
+        seen_free(x.alike);
+    free(x.first_alike);
     memset(&x, 0, sizeof x);
 }

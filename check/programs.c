@@ -15,11 +15,11 @@
  */
 #define BATON_REG_SHORT_NAMES
 #include "programs.h"
-#include "../src/collect/room.h"
+#include "object.h"
 
 #include <string.h>
 
-enum { MOST = BATON_CHECK_MOST_PROCESSES, MOST_DEEDS = 4 };
+enum { MAX = BATON_CHECK_MAX_PROCESSES, MAX_DEEDS = 4 };
 
 /* Values that nobody stores: one whose words differ, and what was there before any store. */
 enum { TORN = 99, NEVER };
@@ -32,18 +32,32 @@ typedef struct program {
     const char *final; /* instead, of the last process; NULL: as the others */
     size_t value_bytes;
     uint32_t seats; /* of participants, and of collectors; 0: one for each who needs one */
+    uint32_t spare; /* more participants, who do nothing */
     bool timed;     /* operations read the clock */
     bool unseen;    /* nobody looks at what is stored: only the splitters are shared */
     bool news;      /* who stores has written a register before, and who sees the value reads it */
-    uint32_t most_processes;
+    uint32_t max_processes;
 } program;
 
 static const program programs[] = {
-    {.name = "splitter", .script = {"E"}, .most_processes = 4},
+    {.name = "splitter", .script = {"E"}, .max_processes = 4},
     /* First and later stores; whoever collects does so when all is over. */
     {.name = "array-bounds", .object = "array", .script = {"SS"}},
     {.name = "tree-bounds", .object = "tree", .script = {"SS"}, .unseen = true},
     {.name = "matrix-bounds", .object = "matrix", .script = {"SS"}, .unseen = true},
+    /* The same of few among more. */
+    {.name = "tree-few",
+     .object = "tree",
+     .script = {"SS"},
+     .spare = 2,
+     .unseen = true,
+     .max_processes = 2},
+    {.name = "matrix-few",
+     .object = "matrix",
+     .script = {"SS"},
+     .spare = 3,
+     .unseen = true,
+     .max_processes = 2},
     /* Collects while others store. */
     {.name = "array", .object = "array", .script = {"SS", "SC"}, .final = "C", .timed = true},
     {.name = "tree", .object = "tree", .script = {"SS", "SC"}, .final = "C", .timed = true},
@@ -90,26 +104,26 @@ static const program programs[] = {
 };
 
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };
-_Static_assert((int)PROGRAMS <= (int)MOST_PROGRAMS, "room for every program");
+_Static_assert((int)PROGRAMS <= (int)MAX_PROGRAMS, "room for every program");
 
 /* An operation: what, when, and with what value or view. */
 typedef struct deed {
     uint8_t act; /* the letter of the script */
     uint8_t begin, end;
     uint8_t steps;
-    uint8_t id;         /* of a store */
-    uint8_t value;      /* stored, or a baton_turn */
-    uint8_t view[MOST]; /* collected, by id; 0 is bottom */
-    uint8_t news[MOST]; /* what was read of those who are in it */
-    bool twice;         /* an id was in it twice */
+    uint8_t id;        /* of a seen_set */
+    uint8_t value;     /* stored, or a baton_turn */
+    uint8_t view[MAX]; /* collected, by id; 0 is bottom */
+    uint8_t news[MAX]; /* what was read of those who are in it */
+    bool twice;        /* an id was in it twice */
 } deed;
 
 /* The memory. The deeds are each process's own. */
 typedef struct table {
-    deed deed[MOST_DEEDS];
+    deed deed[MAX_DEEDS];
     uint32_t deeds;
     baton_reg clock;
-    baton_reg news[MOST];
+    baton_reg news[MAX];
     baton_splitter splitter;
     BATON_OWN_LINE char object[4096];
 } table;
@@ -174,7 +188,7 @@ static void init(void *memory, uint32_t n, baton_waiting waiting)
     }
     baton_collect_spec spec = {
         .object = the->object,
-        .participants = seats_for("SDJ"),
+        .participants = seats_for("SDJ") + the->spare,
         .collectors = seats_for("CK"),
         .value_bytes = the->value_bytes > 0 ? the->value_bytes : sizeof(baton_word),
     };
@@ -233,8 +247,8 @@ static void join_and_store(table *at, deed *d)
 
 static void collect_by(baton_collector *me, table *at, deed *d)
 {
-    uint32_t ids[MOST];
-    char values[(size_t)MOST * 2 * sizeof(baton_word)];
+    uint32_t ids[MAX];
+    char values[(size_t)MAX * 2 * sizeof(baton_word)];
     size_t bytes = me->in.value_bytes;
     int found = baton_collect_view(me, ids, values);
     for (int i = 0; i < found; i++) {
@@ -406,7 +420,7 @@ static void note_shape(const table *end)
     for (uint32_t id = 0; id < in.participants; id++) {
         baton_word where;
         uint32_t depth = 0;
-        if (!walk_is_over(seat_of(&in, id)->progress.value, &where))
+        if (!first_store_is_over(seat_of(&in, id)->progress.value, &where))
             continue;
         if (of == &baton_collect_tree)
             while (where >> (depth + 1) != 0)
@@ -478,13 +492,13 @@ static void select_program(const baton_check_subject *subject)
     the = subject->context;
 }
 
-size_t shipped_programs(baton_check_subject subjects[MOST_PROGRAMS])
+size_t shipped_programs(baton_check_subject subjects[MAX_PROGRAMS])
 {
     for (size_t i = 0; i < PROGRAMS; i++)
         subjects[i] = (baton_check_subject){
             .name = programs[i].name,
             .bytes = sizeof(table),
-            .most_processes = programs[i].most_processes,
+            .max_processes = programs[i].max_processes,
             .context = &programs[i],
             .select = select_program,
             .init = init,

@@ -4,9 +4,9 @@
 
 #include "baton/check.h"
 
-enum { MOST_PROGRAMS = 32 };
+enum { MAX_PROGRAMS = 32 };
 
 /* Fills in the subjects; returns how many. */
-size_t shipped_programs(baton_check_subject subjects[MOST_PROGRAMS]);
+size_t shipped_programs(baton_check_subject subjects[MAX_PROGRAMS]);
 
 #endif

@@ -1,19 +1,21 @@
 /* Registers: where they lie in the subject's memory, and what is said about them. */
 #include "registers.h"
 #include "baton/check.h"
+#include "seen.h"
 #include "source.h"
-#include "store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { UNIT = sizeof(baton_futex) };
+
 static struct {
     char *arena; /* the subject's memory */
     size_t bytes;
-    reg_info reg[MOST_REGISTERS];
+    reg_info reg[MAX_REGISTERS];
     uint32_t regs;
-    uint32_t *reg_of_word; /* index + 1 by offset / word size; 0 if no register is there */
+    uint32_t *reg_of; /* index + 1 by offset / UNIT; 0 if no register begins there */
     const char *trouble;
 } x;
 
@@ -21,12 +23,12 @@ void registers_begin(char *arena, size_t bytes)
 {
     x.arena = arena;
     x.bytes = bytes;
-    x.reg_of_word = must_zero(bytes / sizeof(baton_word), sizeof *x.reg_of_word);
+    x.reg_of = must_zero(bytes / UNIT, sizeof *x.reg_of);
 }
 
 void registers_end(void)
 {
-    free(x.reg_of_word);
+    free(x.reg_of);
     memset(&x, 0, sizeof x);
 }
 
@@ -52,47 +54,54 @@ long offset_of(const void *address)
     return there >= start && there < start + x.bytes ? (long)(there - start) : -1;
 }
 
-int register_index(const baton_reg *reg)
+int register_index(const void *reg, size_t bytes)
 {
     long offset = offset_of(reg);
-    if (offset < 0 || offset % (long)sizeof(baton_word) != 0)
+    if (offset < 0 || offset % (long)bytes != 0)
         return -1;
-    return (int)x.reg_of_word[offset / (long)sizeof(baton_word)] - 1;
+    int index = (int)x.reg_of[offset / UNIT] - 1;
+    return index >= 0 && x.reg[index].bytes == bytes ? index : -1;
 }
 
-void register_add(const baton_reg *reg, baton_word value, const char *name, const char *file,
-                  int line)
+baton_word register_holds(uint32_t index, baton_word value)
+{
+    return x.reg[index].bytes == sizeof(baton_word) ? value : (uint32_t)value;
+}
+
+void register_add(const void *reg, size_t bytes, baton_word value, const char *name,
+                  const char *file, int line)
 {
     long offset = offset_of(reg);
-    if (offset < 0 || offset % (long)sizeof(baton_word) != 0) {
+    if (offset < 0 || offset % (long)bytes != 0) {
         x.trouble = "a register is initialised outside of the subject's memory";
         return;
     }
-    int index = register_index(reg);
+    int index = register_index(reg, bytes);
     if (index < 0) {
-        if (x.regs == MOST_REGISTERS) {
+        if (x.regs == MAX_REGISTERS) {
             x.trouble = "too many registers for so many processes";
             return;
         }
         index = (int)x.regs++;
-        x.reg_of_word[offset / (long)sizeof(baton_word)] = (uint32_t)index + 1;
+        x.reg_of[offset / UNIT] = (uint32_t)index + 1;
     }
     reg_info *info = &x.reg[index];
     info->address = reg;
+    info->bytes = bytes;
     info->initial = value;
     source_name_register(name, file, line, info->name, sizeof info->name);
 }
 
 void baton_check_home(const baton_reg *reg, baton_word owner)
 {
-    int index = register_index(reg);
+    int index = register_index(reg, sizeof *reg);
     if (index >= 0)
         x.reg[index].home = (uint32_t)owner;
 }
 
 void baton_check_unshared(const baton_reg *reg)
 {
-    int index = register_index(reg);
+    int index = register_index(reg, sizeof *reg);
     if (index < 0)
         x.trouble = "what is said to be unshared is no register";
     else
@@ -101,7 +110,7 @@ void baton_check_unshared(const baton_reg *reg)
 
 void baton_check_clock(const baton_reg *reg)
 {
-    int index = register_index(reg);
+    int index = register_index(reg, sizeof *reg);
     if (index < 0)
         x.trouble = "what is said to be a clock is no register";
     else

@@ -3,11 +3,11 @@
  * A process's seats lie behind the locks, as in a set.
  */
 #include "shipped.h"
-#include "../src/lock/table.h"
+#include "table.h"
 
 #include <string.h>
 
-enum { MOST = BATON_CHECK_MOST_PROCESSES };
+enum { MAX = BATON_CHECK_MAX_PROCESSES };
 
 static const row *the_row;
 static uint32_t the_locks;
@@ -24,12 +24,12 @@ static size_t seat_bytes(const row *of)
 
 static void *lock_at(void *memory, uint32_t lock)
 {
-    return (char *)memory + lock * lock_stride(the_row, MOST);
+    return (char *)memory + lock * lock_stride(the_row, MAX);
 }
 
 static void *seat_at(void *memory, uint32_t lock, uint32_t process)
 {
-    size_t index = the_row->pair_bytes != 0 ? (size_t)lock * MOST + process : process;
+    size_t index = the_row->pair_bytes != 0 ? (size_t)lock * MAX + process : process;
     return (char *)lock_at(memory, the_locks) + index * seat_bytes(the_row);
 }
 
@@ -57,6 +57,15 @@ static void leave(void *memory, uint32_t lock, uint32_t process)
 static bool try(void *memory, uint32_t lock, uint32_t process)
 {
     return the_row->try(lock_at(memory, lock), seat_at(memory, lock, process), process);
+}
+
+/*
+ * Whether its processes are alike. Locks from reads and writes look at one process after the other;
+ * of several locks, processes choose different ones; and one who tries is not like one who enters.
+ */
+static bool has_alike_processes(const row *of, uint32_t locks, bool tries)
+{
+    return strcmp(of->is.instructions, "none") != 0 && locks == 1 && !tries;
 }
 
 static const struct shipped {
@@ -90,21 +99,22 @@ static void select_lock(const baton_check_subject *subject)
     the_locks = chosen->locks;
 }
 
-size_t shipped_subjects(baton_check_subject subjects[MOST_SHIPPED])
+size_t shipped_subjects(baton_check_subject subjects[MAX_SHIPPED])
 {
     for (size_t i = 0; i < SHIPPED; i++) {
         const row *of = baton_row_find(shipped[i].algorithm);
         subjects[i] = (baton_check_subject)
         {
             .name = shipped[i].name,
-            .bytes = shipped[i].locks * lock_stride(of, MOST) +
-                     seat_bytes(of) * MOST * (of->pair_bytes != 0 ? shipped[i].locks : 1),
-            .locks = shipped[i].locks, .most_processes = of->is.most_participants,
+            .bytes = shipped[i].locks * lock_stride(of, MAX) +
+                     seat_bytes(of) * MAX * (of->pair_bytes != 0 ? shipped[i].locks : 1),
+            .locks = shipped[i].locks, .max_processes = of->is.max_participants,
             .select = select_lock, .context = &shipped[i], .init = init, .enter = enter,
             .exit = leave, .try = shipped[i].tries ?
             try : NULL,
                 .fifo = of->is.fifo, .wait_free_exit = of->is.wait_free_exit,
                 .lockout_free = of->is.lockout_free && !shipped[i].tries,
+                .alike = has_alike_processes(of, shipped[i].locks, shipped[i].tries),
         };
     }
     return SHIPPED;

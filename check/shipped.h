@@ -4,9 +4,9 @@
 
 #include "baton/check.h"
 
-enum { MOST_SHIPPED = 16 };
+enum { MAX_SHIPPED = 16 };
 
 /* Fills in the subjects; returns how many. */
-size_t shipped_subjects(baton_check_subject subjects[MOST_SHIPPED]);
+size_t shipped_subjects(baton_check_subject subjects[MAX_SHIPPED]);
 
 #endif

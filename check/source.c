@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 16, LINE = 256 };
+enum { MAX_FILES = 16, LINE = 256 };
 
 static struct {
     char name[LINE];
     char (*line)[LINE];
     int lines;
-} files[MOST_FILES];
+} files[MAX_FILES];
 static int file_count;
 
 /* Meson gives names relative to its build folder, or to the root; a user's own lie here. */
@@ -40,16 +40,16 @@ static int file_number(const char *name)
     for (int i = 0; i < file_count; i++)
         if (strcmp(files[i].name, name) == 0)
             return i;
-    if (file_count == MOST_FILES)
+    if (file_count == MAX_FILES)
         return -1;
     snprintf(files[file_count].name, LINE, "%s", name);
     FILE *in = open_source(name);
     char text[LINE];
-    int room = 0;
+    int capacity = 0;
     while (in != NULL && fgets(text, sizeof text, in) != NULL) {
-        if (files[file_count].lines == room) {
-            room = room == 0 ? 256 : 2 * room;
-            void *more = realloc(files[file_count].line, (size_t)room * LINE);
+        if (files[file_count].lines == capacity) {
+            capacity = capacity == 0 ? 256 : 2 * capacity;
+            void *more = realloc(files[file_count].line, (size_t)capacity * LINE);
             if (more == NULL)
                 break;
             files[file_count].line = more;

@@ -1,7 +1,7 @@
 /* Runs for people. Replays a run step by step and says what each step does. */
 #include "trace.h"
+#include "seen.h"
 #include "source.h"
-#include "store.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -76,6 +76,13 @@ static void describe_access(line *l, const point *at, const config *before, cons
     case ACT_CHOOSE:
         say(l->what, "chooses %u of %u", (unsigned)answer, (unsigned)at->value);
         return;
+    case ACT_FUTEX_WAIT:
+        if (answer == at->expect)
+            say(l->what, "%s = %s: sleeps", reg, value_name(answer, one));
+        else
+            say(l->what, "%s = %s: does not sleep", reg, value_name(answer, one));
+        break;
+    case ACT_FUTEX_WAKE:
     case ACT_WAKE:
         say(l->what, "wakes %s", at->value == 1 ? "one" : "all");
         break;
@@ -128,6 +135,7 @@ static const char *walk(const trace *t, line_printer *print, void *context, conf
     figures unused = {0};
     scope plan = t->plan;
     plan.fences = plan.c11;
+    plan.reduce = false;
     const char *trouble =
         processes_begin(plan.subject, plan.processes, plan.park ? BATON_PARK : BATON_SPIN);
     if (trouble != NULL)
@@ -153,6 +161,8 @@ static const char *walk(const trace *t, line_printer *print, void *context, conf
             return "the trace does not fit: no such step";
         if (from == 0)
             say(l.what, "leaves the critical section");
+        else if (end->process[p].sleep == ASLEEP)
+            say(l.what, "wakes up without cause");
         else
             describe_access(&l, point_at(from), end, &next,
                             memory_answer(end, p, point_at(from), choice));
@@ -322,7 +332,7 @@ const char *trace_save(const trace *t, FILE *out)
 
 const char *trace_load(trace *t, FILE *in, const baton_check_subject *subjects, size_t count)
 {
-    enum { MOST_STEPS = 1000000 };
+    enum { MAX_STEPS = 1000000 };
     char name[64];
     char memory[8];
     char waiting[8];
@@ -341,9 +351,9 @@ const char *trace_load(trace *t, FILE *in, const baton_check_subject *subjects, 
             t->plan.subject = &subjects[i];
     if (t->plan.subject == NULL)
         return "the trace is of a lock or program that is not here";
-    uint32_t most = t->plan.subject->most_processes;
-    if (processes == 0 || processes > MOST_PROCESSES || (most != 0 && processes > most) ||
-        passages == 0 || passages > 60 || resting >= processes || length > MOST_STEPS ||
+    uint32_t max = t->plan.subject->max_processes;
+    if (processes == 0 || processes > MAX_PROCESSES || (max != 0 && processes > max) ||
+        passages == 0 || passages > 60 || resting >= processes || length > MAX_STEPS ||
         (t->plan.subject->judge != NULL && (passages != 1 || resting != 0)))
         return "the trace does not fit: its numbers are out of range";
     bool c11 = strcmp(memory, "c11") == 0;

@@ -1,8 +1,8 @@
-"""Clusters of three processes on loopback, and thin clients of each kind: Baton, etcd, ZooKeeper.
+"""Clusters of three or five processes on loopback, and thin clients of each kind: Baton, etcd, ZooKeeper.
 
-Each client has lock(name), unlock(name) and operate(name, value): a write of a value under a key of its own. etcd is asked
-through its JSON gateway: on two cores that takes as long as gRPC from Python does (medians of three rounds of 2 s at 1, 16 and 64
-clients: 419, 1044 and 1720 operations per second, by gRPC 459, 1212 and 1694).
+Each client has lock(name), unlock(name) and operate(name, value): a write of a value under a key of its own. These are for locks
+and for failover, where what a client costs is little; etcd is asked through its JSON gateway. Load is put on each kind by a
+program in C: `load` is what it is called with.
 """
 import base64
 import json
@@ -16,10 +16,17 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BATON = ROOT / os.environ.get("BUILD", "build") / "baton"
+BUILD = ROOT / os.environ.get("BUILD", "build")
+BATON = BUILD / "baton"
 ZOOKEEPER_JAR = "/usr/share/java/zookeeper.jar"
-IDS = "abc"
+IDS = "abcdefg"
 TTL = 2
+
+
+def at_best(directory):
+    """Milliseconds of one fdatasync there, and of one round trip on loopback."""
+    done = subprocess.run([BUILD / "floor", directory], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
 
 
 def free_ports(count):
@@ -57,6 +64,8 @@ class Wire:
 
 class Baton:
     """`operate` works within a section that it enters first."""
+
+    load = [BATON, "bench", "--json", "--mix", "issue"]
 
     def __init__(self, port, _=None):
         self.wire = Wire(port)
@@ -101,6 +110,8 @@ class Baton:
 
 class Etcd:
     """Its locks hang on one lease."""
+
+    load = [BUILD / "peer_etcd"]
 
     def __init__(self, port, ttl=3600):
         self.wire = Wire(port)
@@ -148,7 +159,7 @@ class Etcd:
 
     @staticmethod
     def is_there():
-        return shutil.which("etcd") is not None
+        return shutil.which("etcd") is not None and os.path.exists(*Etcd.load)
 
     @staticmethod
     def command(cluster, which, data):
@@ -163,6 +174,7 @@ class Etcd:
 class ZooKeeper:
     """Locks are the recipe of its manual: the lowest of ephemeral, numbered nodes holds; each watches the one before it."""
 
+    load = [BUILD / "peer_zookeeper"]
     CREATE, DELETE, EXISTS, SET, CHILDREN = 1, 2, 3, 5, 8
     EXISTS_ALREADY, NO_NODE, EVENT = -110, -101, -1
 
@@ -275,14 +287,14 @@ class ZooKeeper:
 
     @staticmethod
     def is_there():
-        return os.path.exists(ZOOKEEPER_JAR) and shutil.which("java") is not None
+        return all(os.path.exists(path) for path in [ZOOKEEPER_JAR, *ZooKeeper.load]) and shutil.which("java") is not None
 
     @staticmethod
     def command(cluster, which, data):
         os.makedirs(data, exist_ok=True)
         settings = [f"dataDir={data}", f"clientPort={cluster.ports[which]}", "clientPortAddress=127.0.0.1",
                     "tickTime=500", "initLimit=20", "syncLimit=10", "maxClientCnxns=0", "maxSessionTimeout=60000", "admin.enableServer=false"]
-        settings += [f"server.{i + 1}=127.0.0.1:{cluster.peers[i]}:{cluster.elections[i]}" for i in range(3)]
+        settings += [f"server.{i + 1}=127.0.0.1:{cluster.peers[i]}:{cluster.elections[i]}" for i in range(cluster.count)]
         pathlib.Path(data, "myid").write_text(f"{which + 1}\n", encoding="utf-8")
         config = pathlib.Path(data + ".cfg")
         config.write_text("\n".join(settings) + "\n", encoding="utf-8")
@@ -290,15 +302,15 @@ class ZooKeeper:
 
 
 class Cluster:
-    """Three processes of one kind."""
+    """So many processes of one kind."""
 
-    def __init__(self, client):
-        self.client = client
+    def __init__(self, client, count):
+        self.client, self.count = client, count
         self.scratch = tempfile.mkdtemp()
-        self.ports, self.peers, self.elections = free_ports(3), free_ports(3), free_ports(3)
-        self.processes = [None] * 3
+        self.ports, self.peers, self.elections = free_ports(count), free_ports(count), free_ports(count)
+        self.processes = [None] * count
         try:
-            for which in range(3):
+            for which in range(count):
                 self.start(which)
             self.wait()
         except BaseException:
@@ -324,19 +336,26 @@ class Cluster:
                         raise SystemExit(f"{self.client.__name__} does not begin") from None
                     time.sleep(0.1)
 
+    def put_load(self, clients, seconds):
+        """What the program in C says of it."""
+        at = ",".join(f"127.0.0.1:{port}" for port in self.ports)
+        done = subprocess.run([*self.client.load, "--at", at, "--clients", str(clients), "--seconds", str(seconds)],
+                              stdout=subprocess.PIPE, check=True)
+        return json.loads(done.stdout)
+
     def memory(self):
-        """Bytes that a node has in memory, the largest of the three."""
+        """Bytes that a node has in memory, the largest of all."""
         return max(int(line.split()[1]) * 1024 for p in self.processes
                    for line in pathlib.Path(f"/proc/{p.pid}/status").read_text(encoding="utf-8").splitlines()
                    if line.startswith("VmRSS"))
 
     def disk(self):
-        """Bytes that a node has on the disk, the most of the three."""
+        """Bytes that a node has on the disk, the most of all."""
         return max(sum(f.stat().st_blocks * 512 for f in pathlib.Path(self.scratch, i).rglob("*") if f.is_file())
-                   for i in IDS)
+                   for i in IDS[:self.count])
 
     def processor_seconds(self):
-        """Of all three together."""
+        """Of all together."""
         ticks = 0
         for p in self.processes:
             fields = pathlib.Path(f"/proc/{p.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

@@ -3,13 +3,13 @@
  * operation broadcasts that, and an instance of consensus decides that it comes next. Messages take
  * one step each, so the network is a list of what arrives in the next one.
  */
-#include "../src/consensus/paxos.h"
 #include "count.h"
+#include "paxos.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { ISSUER = 1, LEADER = 0, MOST_MAIL = 256 };
+enum { ISSUER = 1, LEADER = 0, MAX_MAIL = 256 };
 
 /* PROPOSAL is the broadcast that comes first. The record stays empty: what matters is the count. */
 enum { PROPOSAL = WME_KINDS };
@@ -25,7 +25,7 @@ typedef struct post {
     uint32_t step;
     uint64_t sent;
     uint32_t count;
-    mail next[MOST_MAIL];
+    mail next[MAX_MAIL];
 } post;
 
 static void post_to(post *p, uint8_t from, uint16_t to, int kind, const wme_message *m)
@@ -33,7 +33,7 @@ static void post_to(post *p, uint8_t from, uint16_t to, int kind, const wme_mess
     for (uint8_t n = 0; n < p->nodes; n++) {
         if (!(to >> n & 1) || n == from)
             continue;
-        assert(p->count < MOST_MAIL);
+        assert(p->count < MAX_MAIL);
         p->next[p->count++] = (mail){.from = from, .to = n, .kind = kind, .message = *m};
         p->sent++;
     }
@@ -48,9 +48,9 @@ typedef struct variant {
 /* One event from its wish until everybody has decided. */
 static cost decide(post *p, const variant *v)
 {
-    static mail arriving[MOST_MAIL];
+    static mail arriving[MAX_MAIL];
     cost spent = {0};
-    bool decided[WME_MOST_NODES] = {false};
+    bool decided[WME_MAX_NODES] = {false};
     uint8_t left = p->nodes;
     uint64_t sent = p->sent;
     post_to(p, ISSUER, UINT16_MAX, PROPOSAL, &(wme_message){0});
@@ -92,7 +92,7 @@ static costs count_events(post *p, const variant *v, void (*next_instance)(post 
 
 /* ---- with the shipped Paxos ---- */
 
-static paxos instances[WME_MOST_NODES];
+static paxos instances[WME_MAX_NODES];
 static uint64_t instance;
 static wme_out out;
 
@@ -144,7 +144,7 @@ costs count_baseline_linear(uint8_t nodes)
 
 /* ---- with acceptances to everybody ---- */
 
-static uint16_t accepted[WME_MOST_NODES]; /* by whom, as each node knows */
+static uint16_t accepted[WME_MAX_NODES]; /* by whom, as each node knows */
 
 static void next_round(post *p)
 {

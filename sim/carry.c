@@ -10,23 +10,23 @@
 
 /* ---- operations ---- */
 
-enum { MOST_UNUSED = 1024 };
+enum { MAX_UNUSED = 1024 };
 
 /* Those nobody has any more are used again: a run makes and drops thousands. */
-static wme_op *unused[MOST_UNUSED];
+static wme_op *unused[MAX_UNUSED];
 static uint32_t unused_count;
 static uint64_t alive;
 
 static void op_free(wme_op *op)
 {
     alive--;
-    if (unused_count < MOST_UNUSED)
+    if (unused_count < MAX_UNUSED)
         unused[unused_count++] = op;
     else
         free(op);
 }
 
-wme_op *op_new(uint64_t key)
+wme_op *cluster_op_new(uint64_t key)
 {
     wme_op *op;
     if (unused_count > 0) {
@@ -45,7 +45,7 @@ wme_op *op_new(uint64_t key)
     return op;
 }
 
-uint64_t op_key(const wme_op *op)
+static uint64_t op_key(const wme_op *op)
 {
     uint64_t key;
     memcpy(&key, op->data, sizeof key);
@@ -97,7 +97,7 @@ static void send(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
     network_post(c, node, a->to, lock, &a->message);
 }
 
-static void persist(cluster *c, place *at)
+static void persist(cluster *c, lock_copy *at)
 {
     replica_durable newer = {0};
     replica_save(&at->replica, &newer);
@@ -112,13 +112,20 @@ static void persist(cluster *c, place *at)
 /* Returns the result. */
 static uint64_t execute(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
-    resource *r = &c->machines[node].places[lock].resource;
+    resource *r = &c->machines[node].locks[lock].resource;
     uint64_t key = op_key(a->op);
     if (a->number != r->count + 1)
         cluster_wrong(c, "order", "node %u runs operation %llu after %llu", node,
                       (unsigned long long)a->number, (unsigned long long)r->count);
+    uint64_t before = r->digest;
     r->count = a->number;
     r->digest = mix(r->digest, key);
+    cluster_tell(c, (note){.kind = NOTE_EXECUTED,
+                           .node = node,
+                           .lock = lock,
+                           .value = key,
+                           .until = r->digest,
+                           .before = before});
     r->answered[a->op->origin] = a->op->id;
     r->result[a->op->origin] = r->digest;
     if (c->histories[lock] != NULL) {
@@ -130,7 +137,7 @@ static uint64_t execute(cluster *c, uint8_t node, uint8_t lock, const wme_action
 
 static void install(cluster *c, uint8_t node, uint8_t lock)
 {
-    resource *r = &c->machines[node].places[lock].resource;
+    resource *r = &c->machines[node].locks[lock].resource;
     if (c->received == NULL || c->received->message.resource == NULL) {
         cluster_wrong(c, "install", "node %u installs a resource that did not come", node);
         return;
@@ -142,7 +149,7 @@ static void install(cluster *c, uint8_t node, uint8_t lock)
 
 static void recall(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
-    const resource *r = &c->machines[node].places[lock].resource;
+    const resource *r = &c->machines[node].locks[lock].resource;
     if (r->answered[a->op->origin] != a->op->id)
         cluster_wrong(c, "recall", "node %u does not remember operation %llx of node %u", node,
                       (unsigned long long)a->op->id, a->op->origin);
@@ -204,7 +211,7 @@ static void show_one(cluster *c, uint8_t node, uint8_t lock, const wme_action *a
 
 static void tell_state(cluster *c, uint8_t node, uint8_t lock)
 {
-    place *at = &c->machines[node].places[lock];
+    lock_copy *at = &c->machines[node].locks[lock];
     const wme_stub *s = &at->replica.stub;
     if (s->state == at->told_state && s->blocked == at->told_blocked &&
         s->now.epoch == at->told_epoch)
@@ -217,7 +224,7 @@ static void tell_state(cluster *c, uint8_t node, uint8_t lock)
 
 static void look_for_trouble(cluster *c, uint8_t node, uint8_t lock)
 {
-    const wme_stub *s = &c->machines[node].places[lock].replica.stub;
+    const wme_stub *s = &c->machines[node].locks[lock].replica.stub;
     if (c->settings.fail_epoch != 0 && s->now.epoch >= c->settings.fail_epoch)
         cluster_wrong(c, "epoch", "node %u has reached epoch %llu of lock %u", node,
                       (unsigned long long)s->now.epoch, lock);
@@ -228,7 +235,7 @@ static void look_for_trouble(cluster *c, uint8_t node, uint8_t lock)
         cluster_wrong(c, history_property_name(v->broken), "lock %u: %s", lock, v->what);
 }
 
-static bool is_of_epoch_change(const place *at, const wme_action *a)
+static bool is_of_epoch_change(const lock_copy *at, const wme_action *a)
 {
     return at->replica.stub.blocked || a->verb == WME_DECISION ||
            (a->verb == WME_SEND && a->message.kind >= WME_PREPARE);
@@ -238,14 +245,14 @@ static bool is_of_epoch_change(const place *at, const wme_action *a)
 static bool survives(cluster *c, uint8_t node, uint8_t lock, const wme_action *a)
 {
     machine *m = &c->machines[node];
-    bool counts = m->armed && (!m->ambush || is_of_epoch_change(&m->places[lock], a));
+    bool counts = m->armed && (!m->ambush || is_of_epoch_change(&m->locks[lock], a));
     if (counts && m->actions-- <= 0)
         machine_crash(c, node);
     return m->runs;
 }
 
 /* What the step changes here: all of it, or nothing if the node crashes. */
-static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MOST_ACTIONS])
+static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_MAX_ACTIONS])
 {
     const wme_action *write_all = NULL;
     if (c->out.count == 0 || !survives(c, node, lock, &c->out.actions[0]))
@@ -265,7 +272,7 @@ static void change(cluster *c, uint8_t node, uint8_t lock, uint64_t results[WME_
     if (write_all == NULL)
         return;
     tell_action(c, node, lock, write_all);
-    persist(c, &c->machines[node].places[lock]);
+    persist(c, &c->machines[node].locks[lock]);
 }
 
 static void send_early(cluster *c, uint8_t node, uint8_t lock)
@@ -276,7 +283,7 @@ static void send_early(cluster *c, uint8_t node, uint8_t lock)
 }
 
 /* What others see of it: as much as is done before the node crashes. */
-static void show(cluster *c, uint8_t node, uint8_t lock, const uint64_t results[WME_MOST_ACTIONS])
+static void show(cluster *c, uint8_t node, uint8_t lock, const uint64_t results[WME_MAX_ACTIONS])
 {
     for (uint32_t i = 0; i < c->out.count && c->machines[node].runs; i++) {
         const wme_action *a = &c->out.actions[i];
@@ -294,7 +301,7 @@ static void show(cluster *c, uint8_t node, uint8_t lock, const uint64_t results[
 void carry_out(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
-    uint64_t results[WME_MOST_ACTIONS] = {0};
+    uint64_t results[WME_MAX_ACTIONS] = {0};
     send_early(c, node, lock);
     change(c, node, lock, results);
     show(c, node, lock, results);

@@ -1,13 +1,13 @@
 /* The clock of the cluster: events one after another, nodes that start and crash, and the end. */
 #include "cluster.h"
 
-#include "../check/chance.h"
+#include "chance.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_EVENTS = 500000 };
+enum { MAX_EVENTS = 500000 };
 
 void cluster_wrong(cluster *c, const char *property, const char *format, ...)
 {
@@ -32,7 +32,7 @@ void cluster_tell(cluster *c, note n)
 
 /* ---- nodes ---- */
 
-uint64_t machine_clock(const cluster *c, const machine *m)
+static uint64_t machine_clock(const cluster *c, const machine *m)
 {
     return m->clock + (c->now - m->clock_set_at) * (uint64_t)(100 + m->drift) / 100;
 }
@@ -57,7 +57,7 @@ static void tick_later(cluster *c, uint8_t node, uint64_t own_us)
 static void start_place(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
-    place *at = &m->places[lock];
+    lock_copy *at = &m->locks[lock];
     uint8_t first_owner = lock % c->settings.nodes;
     uint64_t chance = draw(&c->start_chance);
     at->lives = true;
@@ -69,7 +69,7 @@ static void start_place(cluster *c, uint8_t node, uint8_t lock)
         at->resource = (resource){0};
         if (c->histories[lock] != NULL)
             history_install(c->histories[lock], node, 0, 0, c->now);
-        replica_rejoin(&at->replica, &m->node, draw(&c->start_chance) % WME_MOST_NONCE + 1, chance,
+        replica_rejoin(&at->replica, &m->node, draw(&c->start_chance) % WME_MAX_NONCE + 1, chance,
                        &c->out);
         carry_out(c, node, lock);
         return;
@@ -87,7 +87,7 @@ static void start_place(cluster *c, uint8_t node, uint8_t lock)
     carry_out(c, node, lock);
 }
 
-void machine_start(cluster *c, uint8_t node)
+static void machine_start(cluster *c, uint8_t node)
 {
     machine *m = &c->machines[node];
     const settings *s = &c->settings;
@@ -97,7 +97,7 @@ void machine_start(cluster *c, uint8_t node)
         (wme_node){.me = node, .nodes = s->nodes, .ack_all = s->ack_all, .outside = s->outside};
     cluster_tell(c, (note){.kind = NOTE_START, .node = node, .value = m->starts});
     detector_start(&m->detector, node, s->nodes,
-                   (detector_settings){BEAT, FIRST_TIMEOUT, MOST_TIMEOUT}, machine_clock(c, m));
+                   (detector_settings){BEAT, FIRST_TIMEOUT, MAX_TIMEOUT}, machine_clock(c, m));
     for (uint8_t l = 0; l < s->locks && m->runs; l++)
         start_place(c, node, l);
     m->booted = true;
@@ -110,9 +110,9 @@ void machine_start(cluster *c, uint8_t node)
 void machine_end(cluster *c, machine *m)
 {
     for (uint8_t l = 0; l < c->settings.locks; l++)
-        if (m->places[l].lives) {
-            replica_end(&m->places[l].replica);
-            m->places[l].lives = false;
+        if (m->locks[l].lives) {
+            replica_end(&m->locks[l].replica);
+            m->locks[l].lives = false;
         }
 }
 
@@ -131,7 +131,7 @@ static bool is_away(const cluster *c, const machine *m)
 {
     bool away = false;
     for (uint8_t l = 0; l < c->settings.locks; l++)
-        away |= m->emptied && !m->places[l].saved;
+        away |= m->emptied && !m->locks[l].saved;
     return away;
 }
 
@@ -142,8 +142,8 @@ static bool may_forget(const cluster *c, uint8_t node)
     for (uint8_t n = 0; n < c->settings.nodes; n++)
         if (is_away(c, &c->machines[n]))
             without |= (uint16_t)(1U << n);
-    int most = c->settings.nodes == 2 ? 1 : (c->settings.nodes - 1) / 2;
-    return c->machines[node].booted && __builtin_popcount(without) <= most;
+    int max = c->settings.nodes == 2 ? 1 : (c->settings.nodes - 1) / 2;
+    return c->machines[node].booted && __builtin_popcount(without) <= max;
 }
 
 static void forget(cluster *c, uint8_t node)
@@ -156,9 +156,9 @@ static void forget(cluster *c, uint8_t node)
     c->tally.forgettings++;
     cluster_tell(c, (note){.kind = NOTE_EMPTIED, .node = node});
     for (uint8_t l = 0; l < c->settings.locks; l++) {
-        if (m->places[l].saved)
-            replica_durable_end(&m->places[l].durable);
-        m->places[l].saved = false;
+        if (m->locks[l].saved)
+            replica_durable_end(&m->locks[l].durable);
+        m->locks[l].saved = false;
     }
 }
 
@@ -241,7 +241,7 @@ static void suspect(cluster *c, uint8_t node)
     m->node.suspected = m->detector.suspected;
     cluster_tell(c, (note){.kind = NOTE_SUSPECTS, .node = node, .value = m->node.suspected});
     for (uint8_t l = 0; l < c->settings.locks && m->runs; l++) {
-        replica_suspicion(&m->places[l].replica, &m->node, &c->out);
+        replica_suspicion(&m->locks[l].replica, &m->node, &c->out);
         carry_out(c, node, l);
     }
 }
@@ -250,7 +250,7 @@ static void suspect(cluster *c, uint8_t node)
 static void rest(cluster *c, uint8_t node, uint8_t lock)
 {
     machine *m = &c->machines[node];
-    place *at = &m->places[lock];
+    lock_copy *at = &m->locks[lock];
     replica_durable saved = {0};
     if ((c->now / TICK + node + lock) % 4 != 0 || !replica_may_rest(&at->replica, &m->node))
         return;
@@ -274,7 +274,7 @@ static void tick(cluster *c, uint8_t node)
     if (news.changed)
         suspect(c, node);
     for (uint8_t l = 0; l < c->settings.locks && m->runs; l++) {
-        replica_tick(&m->places[l].replica, &m->node, &c->out);
+        replica_tick(&m->locks[l].replica, &m->node, &c->out);
         carry_out(c, node, l);
         if (m->runs)
             rest(c, node, l);
@@ -302,7 +302,7 @@ static void arrive(cluster *c, const event *e)
     if (e->letter == NULL || !m->runs)
         return;
     c->received = e->letter;
-    replica_receive(&m->places[e->lock].replica, &m->node, e->from, &e->letter->message, &c->out);
+    replica_receive(&m->locks[e->lock].replica, &m->node, e->from, &e->letter->message, &c->out);
     carry_out(c, e->node, e->lock);
     c->received = NULL;
 }
@@ -312,7 +312,7 @@ static void decided(cluster *c, const event *e)
     machine *m = &c->machines[e->node];
     if (!m->runs)
         return;
-    replica_decided(&m->places[e->lock].replica, &m->node, &e->letter->message.record, &c->out);
+    replica_decided(&m->locks[e->lock].replica, &m->node, &e->letter->message.record, &c->out);
     carry_out(c, e->node, e->lock);
 }
 
@@ -347,7 +347,7 @@ static void happen(cluster *c, const event *e)
             tick(c, e->node);
         break;
     case EVENT_PERSON:
-        p = &m->places[e->lock].people[e->person];
+        p = &m->locks[e->lock].people[e->person];
         if (m->runs && e->stamp == p->stamp)
             person_act(c, p);
         break;
@@ -373,8 +373,8 @@ bool cluster_step(cluster *c)
     c->now = e.at;
     if (waits_for_node(c, &e))
         return true;
-    if (++c->tally.events > MOST_EVENTS && c->settings.judged)
-        cluster_wrong(c, "endless", "more than %d events", MOST_EVENTS);
+    if (++c->tally.events > MAX_EVENTS && c->settings.judged)
+        cluster_wrong(c, "endless", "more than %d events", MAX_EVENTS);
     happen(c, &e);
     if (e.letter != NULL)
         letter_done(c, e.letter);
@@ -384,14 +384,14 @@ bool cluster_step(cluster *c)
 /* ---- the beginning and the end ---- */
 
 /* The histories of the last run, whose memory the next one uses. */
-static history *kept[MOST_LOCKS];
+static history *kept[MAX_LOCKS];
 
 static void meet_people(cluster *c, uint8_t lock)
 {
     const settings *s = &c->settings;
     for (uint8_t n = 0; n < s->nodes; n++)
         for (uint8_t i = 0; i < s->people; i++) {
-            person *p = &c->machines[n].places[lock].people[i];
+            person *p = &c->machines[n].locks[lock].people[i];
             p->node = n;
             p->lock = lock;
             p->index = i;

@@ -13,22 +13,23 @@
 #ifndef BATON_SIM_CLUSTER_H
 #define BATON_SIM_CLUSTER_H
 
-#include "../src/consensus/outside.h"
-#include "../src/replica/replica.h"
-#include "../src/wme/detector.h"
+#include "detector.h"
+#include "errand.h"
 #include "events.h"
 #include "history.h"
 #include "note.h"
 #include "plan.h"
+#include "replica.h"
+#include "trouble.h"
 
 enum {
-    MOST_LOCKS = 3,
-    MOST_PEOPLE = 3, /* at one node, for one lock */
+    MAX_LOCKS = 3,
+    MAX_PEOPLE = 3, /* at one node, for one lock */
     MS = 1000,
     TICK = 40 * MS,
     BEAT = 40 * MS,
     FIRST_TIMEOUT = 130 * MS,
-    MOST_TIMEOUT = 600 * MS,
+    MAX_TIMEOUT = 600 * MS,
     SLOWEST = 500 * MS, /* a message that is not lost */
 };
 
@@ -54,8 +55,8 @@ typedef struct settings {
 typedef struct resource {
     uint64_t count;
     uint64_t digest;
-    uint64_t answered[WME_MOST_NODES]; /* id of the last operation of each origin */
-    uint64_t result[WME_MOST_NODES];   /* of that */
+    uint64_t answered[WME_MAX_NODES]; /* id of the last operation of each origin */
+    uint64_t result[WME_MAX_NODES];   /* of that */
 } resource;
 
 /* On its way to one node or several. */
@@ -66,12 +67,6 @@ typedef struct letter {
     wme_message message;
     resource resource;
 } letter;
-
-/* Of consensus/outside.h. */
-typedef struct outside_register {
-    uint64_t values;
-    wme_record value; /* the last */
-} outside_register;
 
 typedef enum mood {
     OUTSIDE,
@@ -97,10 +92,10 @@ typedef struct person {
 } person;
 
 /* A lock at one node. */
-typedef struct place {
+typedef struct lock_copy {
     replica replica;
     resource resource;
-    person people[MOST_PEOPLE];
+    person people[MAX_PEOPLE];
     bool lives; /* the replica is there */
     /* the disk */
     bool saved;
@@ -110,12 +105,12 @@ typedef struct place {
     wme_state told_state;
     bool told_blocked;
     uint64_t told_epoch;
-} place;
+} lock_copy;
 
 typedef struct machine {
     wme_node node;
     detector detector;
-    place places[MOST_LOCKS];
+    lock_copy locks[MAX_LOCKS];
     bool runs;
     bool booted;   /* on disk */
     bool armed;    /* crashes after so many actions, */
@@ -138,25 +133,18 @@ typedef enum stage { FAULTY, SETTLING, QUIET, CLOSING, OVER } stage;
 typedef struct tally {
     uint64_t events;
     uint64_t sent[WME_KINDS], heartbeats, lost, doubled, missed;
-    uint64_t actions, persists, crashes, forgettings, suspicions, suspended, most_letters;
+    uint64_t actions, persists, crashes, forgettings, suspicions, suspended, max_letters;
     uint64_t settling; /* us from the end of the faults until all had settled */
     uint64_t end;      /* us */
 } tally;
-
-/* What was found wrong; property[0] is '\0' if nothing was. */
-typedef struct trouble {
-    char property[32];
-    char what[200];
-    uint64_t at;
-} trouble;
 
 typedef struct cluster {
     settings settings;
     uint64_t now;
     events events;
-    machine machines[WME_MOST_NODES];
-    history *histories[MOST_LOCKS];
-    outside_register registers[MOST_LOCKS];
+    machine machines[WME_MAX_NODES];
+    history *histories[MAX_LOCKS];
+    outside_register registers[MAX_LOCKS];
     uint64_t network_chance, people_chance, start_chance;
     uint32_t lose, duplicate, slow; /* the weather; percent, percent, us */
     letter *free_letters;
@@ -183,8 +171,6 @@ void cluster_close(cluster *c);
 void cluster_wrong(cluster *c, const char *property, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void cluster_tell(cluster *c, note n);
-uint64_t machine_clock(const cluster *c, const machine *m);
-void machine_start(cluster *c, uint8_t node);
 void machine_crash(cluster *c, uint8_t node);
 void machine_end(cluster *c, machine *m); /* what it has in memory is gone */
 
@@ -193,8 +179,7 @@ void stage_look(cluster *c);
 
 /* carry.c: does what is in c->out for that lock at that node. */
 void carry_out(cluster *c, uint8_t node, uint8_t lock);
-uint64_t op_key(const wme_op *op);
-wme_op *op_new(uint64_t key);
+wme_op *cluster_op_new(uint64_t key);
 uint64_t ops_alive(void);
 
 /* network.c */
@@ -215,10 +200,8 @@ void outside_end(cluster *c);
 /* people.c */
 void person_act(cluster *c, person *p);
 void person_try(cluster *c, person *p);
-void person_resume(cluster *c, person *p);
 void person_issue(cluster *c, person *p);
 void person_exit(cluster *c, person *p);
-void person_leave(cluster *c, person *p);
 void person_told(cluster *c, person *p, const wme_action *a); /* CRIT REM EJECTED */
 void person_outcome(cluster *c, person *p, uint64_t key, uint64_t result);
 void people_gone(cluster *c, uint8_t node);

@@ -25,8 +25,8 @@ static uint64_t slowest(const cluster *c)
 {
     uint64_t least = UINT64_MAX;
     for (uint8_t n = 0; n < c->settings.nodes; n++)
-        if (c->machines[n].places[0].resource.count < least)
-            least = c->machines[n].places[0].resource.count;
+        if (c->machines[n].locks[0].resource.count < least)
+            least = c->machines[n].locks[0].resource.count;
     return least;
 }
 
@@ -67,8 +67,8 @@ costs count_wme(uint8_t nodes, bool ack_all)
                   .delay = DELAY_CONSTANT,
                   .least_delay = STEP};
     cluster *c = cluster_new(&s, NULL);
-    person *p = &c->machines[1].places[0].people[0]; /* the token is at node 0 */
-    person *next = &c->machines[nodes - 1].places[0].people[0];
+    person *p = &c->machines[1].locks[0].people[0]; /* the token is at node 0 */
+    person *next = &c->machines[nodes - 1].locks[0].people[0];
     costs all;
     all.enter_elsewhere = scene(c, person_try, p, THINKING);
     all.operation = scene(c, person_issue, p, THINKING);

@@ -11,8 +11,8 @@ static bool before(const event *a, const event *b)
 
 static void grow(events *of)
 {
-    of->room = of->room == 0 ? 256 : 2 * of->room;
-    event *larger = realloc(of->heap, of->room * sizeof *larger);
+    of->capacity = of->capacity == 0 ? 256 : 2 * of->capacity;
+    event *larger = realloc(of->heap, of->capacity * sizeof *larger);
     if (larger == NULL) {
         fputs("baton-sim: out of memory\n", stderr);
         exit(EXIT_FAILURE);
@@ -22,7 +22,7 @@ static void grow(events *of)
 
 void events_put(events *of, event e)
 {
-    if (of->count == of->room)
+    if (of->count == of->capacity)
         grow(of);
     e.sequence = of->sequence++;
     uint32_t i = of->count++;

@@ -30,7 +30,7 @@ typedef struct event {
 
 typedef struct events {
     event *heap;
-    uint32_t count, room;
+    uint32_t count, capacity;
     uint64_t sequence;
 } events;
 

@@ -1,7 +1,7 @@
 /* A history: its life and its verdict. */
 #include "history.h"
-#include "../check/store.h"
 #include "history_parts.h"
+#include "seen.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -34,12 +34,12 @@ const char *history_property_name(history_property p)
 
 /* ---- its life ---- */
 
-void *history_grow(void *array, size_t count, size_t *room, size_t each)
+void *history_grow(void *array, size_t count, size_t *capacity, size_t each)
 {
-    if (count < *room)
+    if (count < *capacity)
         return array;
-    *room = count < 128 ? 256 : 2 * count;
-    return must_alloc(array, *room * each);
+    *capacity = count < 128 ? 256 : 2 * count;
+    return must_alloc(array, *capacity * each);
 }
 
 history *history_new(uint32_t nodes, uint32_t users)
@@ -66,15 +66,15 @@ void history_free(history *h)
 
 void history_reset(history *h, uint32_t nodes, uint32_t users)
 {
-    assert(nodes <= MOST_REPLICAS);
+    assert(nodes <= MAX_REPLICAS);
     h->nodes = nodes;
     h->users = users;
-    h->person = history_grow(h->person, users, &h->person_room, sizeof *h->person);
+    h->person = history_grow(h->person, users, &h->person_capacity, sizeof *h->person);
     for (uint32_t i = 0; i < users; i++)
-        h->person[i] = (person){.place = OUTSIDE, .pending = NO_OPERATION};
+        h->person[i] = (person){.at = OUTSIDE, .pending = NO_OPERATION};
     memset(h->replica, 0, sizeof h->replica);
     h->operations = h->gaps = 0;
-    h->execution = history_grow(h->execution, 0, &h->execution_room, sizeof *h->execution);
+    h->execution = history_grow(h->execution, 0, &h->execution_capacity, sizeof *h->execution);
     h->execution[0] = (execution){.operation = NO_OPERATION};
     h->executions = 1;
     facts_forget(&h->keys);
@@ -106,6 +106,12 @@ void history_break(history *h, history_property p, uint64_t at, const char *word
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): not true, says clang-tidy 14 only */
     vsnprintf(h->verdict.what, sizeof h->verdict.what, words, arguments);
     va_end(arguments);
+}
+
+void history_held(history *h, history_property p)
+{
+    if (h->verdict.broken == HISTORY_FINE)
+        h->counts.judged[p]++;
 }
 
 const history_verdict *history_wrong(const history *h)

@@ -116,6 +116,9 @@ typedef struct history_counts {
      * Somebody wanted something, nobody was inside with nothing to want, and nobody got anything.
      */
     uint64_t longest_stall;
+    /* How often each property could have been found broken, and was not: a promise that nothing
+       puts to the test is not kept, only untested. */
+    uint64_t judged[HISTORY_PROPERTIES];
 } history_counts;
 history_counts history_count(const history *h);
 

@@ -25,6 +25,8 @@ static void look_for_lost(history *h, uint32_t runs, uint64_t at)
                           "node %" PRIu32 " ends at number %" PRIu64 ", it was at %" PRIu64
                           " before",
                           i, r->number, r->highest);
+        if (is_in(runs, i) && h->last_told > 0)
+            history_held(h, HISTORY_LOST);
     }
 }
 
@@ -43,7 +45,7 @@ static void look_for_unanswered(history *h, uint32_t runs, uint64_t at)
     }
     for (uint32_t i = 0; i < h->users; i++) {
         const person *who = &h->person[i];
-        if (is_in(runs, who->node) && who->place == LEAVING && who->left < at)
+        if (is_in(runs, who->node) && who->at == LEAVING && who->left < at)
             history_break(h, HISTORY_RELEASE_PROGRESS, at,
                           "exit of user %" PRIu32 ", said at %" PRIu64 ", has no answer", i,
                           who->left);
@@ -55,7 +57,7 @@ static bool somebody_stays(const history *h, uint32_t runs)
 {
     for (uint32_t i = 0; i < h->users; i++) {
         const person *who = &h->person[i];
-        if (who->place == INSIDE && who->token == h->last_token && is_in(runs, who->node))
+        if (who->at == INSIDE && who->token == h->last_token && is_in(runs, who->node))
             return true;
     }
     return false;
@@ -67,7 +69,7 @@ static void look_for_starved(history *h, uint32_t runs, uint64_t at)
         return;
     for (uint32_t i = 0; i < h->users; i++) {
         const person *who = &h->person[i];
-        if (is_in(runs, who->node) && who->place == WAITING && who->tried < at)
+        if (is_in(runs, who->node) && who->at == WAITING && who->tried < at)
             history_break(h, HISTORY_STARVATION_FREEDOM, at,
                           "user %" PRIu32 " at node %" PRIu32 " waits since %" PRIu64, i, who->node,
                           who->tried);
@@ -88,6 +90,8 @@ static void look_for_diverged(history *h, uint32_t runs, uint64_t at)
                           "node %" PRIu32 " ends at number %" PRIu64 ", node %" PRIu32
                           " at %" PRIu64,
                           first, h->replica[first].number, i, h->replica[i].number);
+        if (i != first)
+            history_held(h, HISTORY_DIVERGED);
     }
 }
 

@@ -20,8 +20,8 @@ typedef struct fact {
 
 /* Facts by their pair; open addressing. All zero is an empty one. */
 typedef struct facts {
-    fact *place;
-    size_t room; /* a power of two */
+    fact *slot;
+    size_t capacity; /* a power of two */
     size_t count;
     uint32_t run;
 } facts;
@@ -42,7 +42,7 @@ typedef enum whereabouts { OUTSIDE, WAITING, INSIDE, LEAVING } whereabouts;
 enum { NO_OPERATION = UINT32_MAX };
 
 typedef struct person {
-    whereabouts place;
+    whereabouts at;
     uint32_t node;
     uint32_t pending; /* its operation that has no answer, or NO_OPERATION */
     uint64_t tried;   /* when */
@@ -90,19 +90,19 @@ typedef struct replica {
     uint64_t epoch;   /* the last one it was said to have entered */
 } replica;
 
-enum { MOST_REPLICAS = 32 };
+enum { MAX_REPLICAS = 32 };
 
 struct history {
     uint32_t nodes, users;
     person *person;
-    size_t person_room;
+    size_t person_capacity;
     operation *operation;
-    size_t operations, operation_room;
+    size_t operations, operation_capacity;
     execution *execution;
-    size_t executions, execution_room;
+    size_t executions, execution_capacity;
     gap *gap;
-    size_t gaps, gap_room;
-    replica replica[MOST_REPLICAS];
+    size_t gaps, gap_capacity;
+    replica replica[MAX_REPLICAS];
     facts keys;   /* (key, 0): its operation */
     facts tokens; /* (token, 0): its user */
     facts slots;  /* (epoch, sn): what, and the node */
@@ -125,7 +125,9 @@ bool history_goes_on(history *h, uint64_t at);
 /* Only the first counts. */
 __attribute__((format(printf, 4, 5))) void history_break(history *h, history_property p,
                                                          uint64_t at, const char *words, ...);
+/* It was put to the test, and held. */
+void history_held(history *h, history_property p);
 /* Room for one more in an array with `count`; returns where it is now. */
-void *history_grow(void *array, size_t count, size_t *room, size_t each);
+void *history_grow(void *array, size_t count, size_t *capacity, size_t each);
 
 #endif

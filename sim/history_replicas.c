@@ -44,6 +44,8 @@ static bool is_next(history *h, uint32_t node, uint64_t number, uint64_t key, ui
                       number, key, op->token, op->floor);
         return false;
     }
+    if (op->floor != 0) /* another section had ended before this one was tried for */
+        history_held(h, HISTORY_WME2);
     if (number == 1)
         return true;
     /*
@@ -51,8 +53,10 @@ static bool is_next(history *h, uint32_t node, uint64_t number, uint64_t key, ui
      * issued before the last has been executed, or else its outcome was found wrong.
      */
     const operation *before = &h->operation[h->execution[number - 1].operation];
-    if (before->token <= op->token)
+    if (before->token <= op->token) {
+        history_held(h, HISTORY_WME3);
         return true;
+    }
     history_break(h, HISTORY_WME3, at,
                   "number %" PRIu64 " (key %" PRIu64 ") is of the section with token %" PRIu64
                   ", number %" PRIu64 " (key %" PRIu64 ") of that with %" PRIu64,
@@ -89,13 +93,14 @@ void history_execute(history *h, uint32_t node, uint64_t number, uint64_t key, u
                           "number %" PRIu64 " at node %" PRIu32 " is %" PRIu64
                           " with result %" PRIu64 ", elsewhere %" PRIu64 " with %" PRIu64,
                           number, node, key, result, first_key, first->result);
+        history_held(h, HISTORY_ONE_COPY);
     } else {
         if (!is_next(h, node, number, key, at))
             return;
         uint32_t which = (uint32_t)facts_find(&h->keys, key, 0)->what;
         h->operation[which].number = number;
         h->execution =
-            history_grow(h->execution, h->executions, &h->execution_room, sizeof *h->execution);
+            history_grow(h->execution, h->executions, &h->execution_capacity, sizeof *h->execution);
         h->execution[h->executions++] = (execution){.result = result, .operation = which};
     }
     go_to(r, number);
@@ -151,8 +156,10 @@ void history_slot(history *h, uint32_t node, uint64_t epoch, uint64_t sn, uint64
     if (!history_goes_on(h, at))
         return;
     const fact *first = facts_learn(&h->slots, epoch, sn, what, node);
-    if (first == NULL || (first->what == what && first->who == node))
+    if (first == NULL || (first->what == what && first->who == node)) {
+        history_held(h, HISTORY_ONE_SLOT);
         return;
+    }
     history_break(h, HISTORY_ONE_SLOT, at,
                   "slot %" PRIu64 " of epoch %" PRIu64 " is %" PRIx64 " by node %" PRIu32
                   ", and %" PRIx64 " by node %" PRIu32,
@@ -173,4 +180,6 @@ void history_epoch(history *h, uint32_t node, uint64_t epoch, uint64_t what, uin
                       "epoch %" PRIu64 " begins as %" PRIx64 " at node %" PRIu32 ", as %" PRIx64
                       " at node %" PRIu32,
                       epoch, first->what, first->who, what, node);
+    else if (first != NULL)
+        history_held(h, HISTORY_AGREEMENT);
 }

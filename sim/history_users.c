@@ -13,7 +13,7 @@
 #include <inttypes.h>
 
 /* What is said to or by somebody who must be in that place; NULL: it is not, or all is known. */
-static person *somebody(history *h, uint32_t user, whereabouts place, const char *event,
+static person *somebody(history *h, uint32_t user, whereabouts must_be, const char *event,
                         uint64_t at)
 {
     static const char *const where[] = {
@@ -26,10 +26,12 @@ static person *somebody(history *h, uint32_t user, whereabouts place, const char
     if (!history_goes_on(h, at))
         return NULL;
     person *who = &h->person[user];
-    if (who->place == place)
+    if (who->at == must_be) {
+        history_held(h, HISTORY_WELL_FORMED);
         return who;
+    }
     history_break(h, HISTORY_WELL_FORMED, at, "%s of user %" PRIu32 ", which %s", event, user,
-                  where[who->place]);
+                  where[who->at]);
     return NULL;
 }
 
@@ -52,9 +54,9 @@ static void watch_for_stalls(history *h, bool progress, uint64_t at)
     bool idle = false;
     for (uint32_t i = 0; i < h->users; i++) {
         const person *p = &h->person[i];
-        bool answered = p->place == INSIDE && p->pending == NO_OPERATION;
+        bool answered = p->at == INSIDE && p->pending == NO_OPERATION;
         idle |= answered;
-        wants |= p->place != OUTSIDE && !answered;
+        wants |= p->at != OUTSIDE && !answered;
     }
     if (progress && h->stalls && at - h->stalled_since > h->counts.longest_stall)
         h->counts.longest_stall = at - h->stalled_since;
@@ -67,7 +69,7 @@ static void section_ends(history *h, person *who)
 {
     if (who->token > h->last_ended)
         h->last_ended = who->token;
-    who->place = OUTSIDE;
+    who->at = OUTSIDE;
     who->pending = NO_OPERATION;
 }
 
@@ -78,7 +80,7 @@ static void wait_begins(history *h, uint32_t user, uint32_t node, uint64_t resum
     if (who == NULL)
         return;
     h->counts.tries++;
-    *who = (person){.place = WAITING,
+    *who = (person){.at = WAITING,
                     .node = node,
                     .pending = NO_OPERATION,
                     .tried = at,
@@ -105,6 +107,7 @@ static void learn_token(history *h, uint32_t user, uint64_t token, uint64_t at)
         history_break(h, HISTORY_WME1, at,
                       "token %" PRIu64 " of user %" PRIu32 " was that of user %" PRIu32 " already",
                       token, user, other->who);
+    history_held(h, HISTORY_WME1);
     for (size_t i = 0; i < h->gaps; i++)
         if (token > h->gap[i].below && token < h->gap[i].above)
             history_break(h, HISTORY_RESUMED, at,
@@ -124,7 +127,8 @@ static void learn_gap(history *h, uint32_t user, gap between, uint64_t at)
                       "user %" PRIu32 " goes on with section %" PRIu64 " as %" PRIu64
                       ", after %" PRIu64,
                       user, between.below, between.above, other != NULL ? other->a : 0);
-    h->gap = history_grow(h->gap, h->gaps, &h->gap_room, sizeof *h->gap);
+    history_held(h, HISTORY_RESUMED);
+    h->gap = history_grow(h->gap, h->gaps, &h->gap_capacity, sizeof *h->gap);
     h->gap[h->gaps++] = between;
 }
 
@@ -139,7 +143,8 @@ void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at)
     learn_token(h, user, token, at);
     if (who->resumes != 0)
         learn_gap(h, user, (gap){who->resumes, token}, at);
-    who->place = INSIDE;
+    history_held(h, HISTORY_STARVATION_FREEDOM);
+    who->at = INSIDE;
     who->token = token;
     who->stale = token < who->floor;
     if (who->stale)
@@ -150,7 +155,7 @@ void history_crit(history *h, uint32_t user, uint64_t token, uint64_t at)
 void history_kept(history *h, uint32_t user, uint64_t token, uint64_t at)
 {
     assert(user < h->users);
-    if (history_goes_on(h, at) && h->person[user].place == INSIDE)
+    if (history_goes_on(h, at) && h->person[user].at == INSIDE)
         learn_token(h, user, token, at);
 }
 
@@ -167,7 +172,7 @@ void history_issue(history *h, uint32_t user, uint64_t key, uint64_t at)
         return;
     }
     h->operation =
-        history_grow(h->operation, h->operations, &h->operation_room, sizeof *h->operation);
+        history_grow(h->operation, h->operations, &h->operation_capacity, sizeof *h->operation);
     who->pending = (uint32_t)h->operations;
     h->operation[h->operations++] = (operation){
         .key = key,
@@ -209,6 +214,8 @@ void history_outcome(history *h, uint32_t user, uint64_t key, uint64_t result, u
                       "outcome of %" PRIu64 " for user %" PRIu32 " at node %" PRIu32
                       ", which has not got as far as number %" PRIu64,
                       key, user, who->node, op->number);
+    history_held(h, HISTORY_OUTCOME);
+    history_held(h, HISTORY_OPERATION_PROGRESS);
     if (op->number > h->last_told)
         h->last_told = op->number;
     op->fate = TOLD;
@@ -221,7 +228,7 @@ void history_exit(history *h, uint32_t user, uint64_t at)
     person *who = somebody(h, user, INSIDE, "exit", at);
     if (who == NULL || !is_answered(h, user, "exit", at))
         return;
-    who->place = LEAVING;
+    who->at = LEAVING;
     who->left = at;
     watch_for_stalls(h, false, at);
 }
@@ -231,6 +238,7 @@ void history_rem(history *h, uint32_t user, uint64_t at)
     person *who = somebody(h, user, LEAVING, "rem", at);
     if (who == NULL)
         return;
+    history_held(h, HISTORY_RELEASE_PROGRESS);
     section_ends(h, who);
     watch_for_stalls(h, true, at);
 }
@@ -239,10 +247,10 @@ void history_rem(history *h, uint32_t user, uint64_t at)
 static bool is_refused(history *h, uint32_t user, uint64_t at)
 {
     person *who = &h->person[user];
-    if (who->place != WAITING || who->resumes == 0)
+    if (who->at != WAITING || who->resumes == 0)
         return false;
     if (history_goes_on(h, at))
-        who->place = OUTSIDE;
+        who->at = OUTSIDE;
     watch_for_stalls(h, false, at);
     return true;
 }
@@ -269,6 +277,8 @@ void history_ejected(history *h, uint32_t user, uint64_t at)
                           "operation %" PRIu64 " of user %" PRIu32
                           " was issued in the quiet period, at %" PRIu64 ", and ejected",
                           op->key, user, op->issued);
+        history_held(h, HISTORY_EJECTED);
+        history_held(h, HISTORY_OPERATION_PROGRESS);
     }
     section_ends(h, who);
     watch_for_stalls(h, false, at);
@@ -282,8 +292,8 @@ void history_gone(history *h, uint32_t user, uint64_t at)
     person *who = &h->person[user];
     if (who->pending != NO_OPERATION)
         h->operation[who->pending].fate = UNHEARD;
-    if (who->place == INSIDE || who->place == LEAVING)
+    if (who->at == INSIDE || who->at == LEAVING)
         section_ends(h, who);
-    who->place = OUTSIDE;
+    who->at = OUTSIDE;
     watch_for_stalls(h, false, at);
 }

@@ -1,7 +1,7 @@
 /* One person issues operations without end; the footprint is taken after the first and the last. */
 #include "million.h"
 
-#include "../check/chance.h"
+#include "chance.h"
 #include "cluster.h"
 
 #include <malloc.h>
@@ -12,7 +12,7 @@ static footprint take_footprint(const cluster *c)
 {
     footprint f = {.operations = UINT64_MAX, .kept = ops_alive(), .heap = mallinfo2().uordblks};
     for (uint8_t n = 0; n < c->settings.nodes; n++) {
-        const place *at = &c->machines[n].places[0];
+        const lock_copy *at = &c->machines[n].locks[0];
         uint64_t log = at->replica.stub.now.ops + 1 - at->replica.stub.log_from;
         f.log = log > f.log ? log : f.log;
         f.operations = at->resource.count < f.operations ? at->resource.count : f.operations;
@@ -41,7 +41,7 @@ million million_run(uint8_t nodes, bool ack_all, uint64_t operations)
     million m = {.stub = sizeof(wme_stub), .replica = sizeof(replica)};
     double start = seconds_now();
     cluster *c = cluster_new(&s, NULL);
-    person *p = &c->machines[0].places[0].people[0];
+    person *p = &c->machines[0].locks[0].people[0];
     person_try(c, p);
     let_happen(c, p);
     for (uint64_t i = 0; i < operations && p->mood == THINKING; i++) {
@@ -53,8 +53,8 @@ million million_run(uint8_t nodes, bool ack_all, uint64_t operations)
     for (uint64_t until = c->now + 1000 * (uint64_t)MS; c->now < until && cluster_step(c);)
         ;
     m.after = take_footprint(c);
-    m.epoch = c->machines[0].places[0].replica.stub.now.epoch;
-    m.flat = m.after.operations == operations && m.after.kept <= m.before.kept + WME_MOST_LOG &&
+    m.epoch = c->machines[0].locks[0].replica.stub.now.epoch;
+    m.flat = m.after.operations == operations && m.after.kept <= m.before.kept + WME_MAX_LOG &&
              m.after.heap <= m.before.heap + SLACK;
     m.seconds = seconds_now() - start;
     cluster_close(c);

@@ -11,7 +11,8 @@
 
 enum { LONGEST_RUN = 120 /* s */ };
 
-trouble run_apart(const settings *s)
+/* One run in a process of its own: an assertion that fails there is a result here. */
+static trouble run_apart(const settings *s)
 {
     trouble *found =
         mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

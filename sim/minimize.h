@@ -2,7 +2,7 @@
 #ifndef BATON_SIM_MINIMIZE_H
 #define BATON_SIM_MINIMIZE_H
 
-#include "run.h"
+#include "one_run.h"
 
 typedef struct minimized {
     trouble trouble; /* of the small plan; property[0] is '\0' if nothing is broken */
@@ -12,7 +12,5 @@ typedef struct minimized {
 } minimized;
 
 minimized minimize(const wishes *w, uint64_t seed);
-/* One run in a process of its own: an assertion that fails there is a result here. */
-trouble run_apart(const settings *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* Letters on their way, heartbeats, and the weather that the plan has for them. */
 #include "cluster.h"
 
-#include "../check/chance.h"
+#include "chance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static letter *letter_new(cluster *c)
         exit(EXIT_FAILURE);
     }
     c->letters++;
-    if (c->letters > c->tally.most_letters)
-        c->tally.most_letters = c->letters;
+    if (c->letters > c->tally.max_letters)
+        c->tally.max_letters = c->letters;
     return l;
 }
 
@@ -46,7 +46,7 @@ static void seal(letter *l, const wme_message *m, const resource *r)
         return;
     l->resource = *r;
     l->message.resource = &l->resource;
-    for (int i = 0; i < WME_MOST_NODES; i++)
+    for (int i = 0; i < WME_MAX_NODES; i++)
         l->message.answered[i] = r->answered[i];
 }
 
@@ -151,7 +151,7 @@ static void dispatch_all(cluster *c, event e, uint16_t to)
 
 void network_post(cluster *c, uint8_t from, uint16_t to, uint8_t lock, const wme_message *m)
 {
-    letter *l = letter_write(c, m, &c->machines[from].places[lock].resource);
+    letter *l = letter_write(c, m, &c->machines[from].locks[lock].resource);
     if (m->kind == WME_STATE && m->snapshot && l->resource.count != m->executed)
         cluster_wrong(c, "snapshot", "node %u sends a resource of %llu operations as one of %llu",
                       from, (unsigned long long)l->resource.count, (unsigned long long)m->executed);

@@ -1,26 +1,12 @@
-/*
- * Consensus outside of the cluster: a register for each lock, that never fails itself. On the way
- * to it and back all goes wrong that can, in good weather too: questions and answers are lost, come
- * twice, and come when nobody thinks of them any more.
- */
+/* Questions to the register outside, and its answers, as letters of this cluster: see errand.h. */
 #include "cluster.h"
-
-#include "../check/chance.h"
-
-enum {
-    LOST = 10, /* percent */
-    DOUBLED = 10,
-    LATE = 10,
-    MOST_LATE = 1500 * MS,
-};
 
 static void carry(cluster *c, event e)
 {
-    if (network_happens(c, LOST) || network_happens(c, c->lose))
+    if (errand_is_lost(&c->network_chance) || network_happens(c, c->lose))
         return;
     e.at = c->now + network_delay(c);
-    if (network_happens(c, LATE))
-        e.at += draw(&c->network_chance) % MOST_LATE;
+    e.at += errand_is_late(&c->network_chance);
     e.letter->copies++;
     events_put(&c->events, e);
 }
@@ -30,7 +16,7 @@ static void carry_some(cluster *c, event e, wme_kind kind, const wme_record *r)
     wme_message m = {.kind = kind, .epoch = r->epoch, .record = *r};
     e.letter = letter_write(c, &m, NULL);
     carry(c, e);
-    if (network_happens(c, DOUBLED))
+    if (errand_comes_twice(&c->network_chance))
         carry(c, e);
     letter_done(c, e.letter);
 }
@@ -46,12 +32,8 @@ void outside_hear(cluster *c, const event *question)
     outside_register *at = &c->registers[question->lock];
     const wme_record *proposal = &question->letter->message.record;
     event answer = {.kind = EVENT_ANSWER, .node = question->node, .lock = question->lock};
-    switch (outside_judge(proposal->epoch, at->values)) {
+    switch (register_hears(at, proposal)) {
     case OUTSIDE_MINE:
-        wme_record_set(&at->value, proposal);
-        at->values++;
-        carry_some(c, answer, WME_DECIDED, proposal);
-        break;
     case OUTSIDE_THIS:
         carry_some(c, answer, WME_DECIDED, &at->value);
         break;
@@ -67,5 +49,5 @@ void outside_hear(cluster *c, const event *question)
 void outside_end(cluster *c)
 {
     for (uint8_t l = 0; l < c->settings.locks; l++)
-        wme_record_set(&c->registers[l].value, &(wme_record){0});
+        register_free(&c->registers[l]);
 }

@@ -8,12 +8,12 @@
  */
 #include "cluster.h"
 
-#include "../check/chance.h"
+#include "chance.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { THINK = 2 * MS, PATIENCE = 150 * MS, MOST_OPERATIONS = 4 };
+enum { THINK = 2 * MS, PATIENCE = 150 * MS, MAX_OPERATIONS = 4 };
 
 static bool one_in(cluster *c, uint32_t many)
 {
@@ -79,9 +79,9 @@ static person *find_other(cluster *c, const person *p)
         uint8_t node = (uint8_t)((from + i) % c->settings.nodes);
         machine *m = &c->machines[node];
         for (uint8_t k = 0; k < c->settings.people && m->runs && node != p->node; k++)
-            if (m->places[p->lock].people[k].mood == OUTSIDE &&
-                m->places[p->lock].people[k].resumes == 0)
-                return &m->places[p->lock].people[k];
+            if (m->locks[p->lock].people[k].mood == OUTSIDE &&
+                m->locks[p->lock].people[k].resumes == 0)
+                return &m->locks[p->lock].people[k];
     }
     return NULL;
 }
@@ -123,7 +123,7 @@ static machine *machine_of(cluster *c, const person *p)
 
 static replica *replica_of(cluster *c, const person *p)
 {
-    return &machine_of(c, p)->places[p->lock].replica;
+    return &machine_of(c, p)->locks[p->lock].replica;
 }
 
 void person_try(cluster *c, person *p)
@@ -143,7 +143,7 @@ void person_try(cluster *c, person *p)
     carry_out(c, p->node, p->lock);
 }
 
-void person_resume(cluster *c, person *p)
+static void person_resume(cluster *c, person *p)
 {
     p->key = p->resumes;
     tell(c, p, NOTE_RESUME);
@@ -170,7 +170,7 @@ void person_issue(cluster *c, person *p)
         p->stamp++;
     else
         act_in(c, p, about(c, THINK));
-    wme_op *op = op_new(p->key);
+    wme_op *op = cluster_op_new(p->key);
     wme_refusal answer =
         replica_issue(replica_of(c, p), &machine_of(c, p)->node, &p->user, op, &c->out);
     wme_op_drop(op);
@@ -194,7 +194,7 @@ void person_exit(cluster *c, person *p)
     carry_out(c, p->node, p->lock);
 }
 
-void person_leave(cluster *c, person *p)
+static void person_leave(cluster *c, person *p)
 {
     tell(c, p, NOTE_LEAVE);
     if (history_of(c, p) != NULL)
@@ -284,7 +284,7 @@ void person_told(cluster *c, person *p, const wme_action *a)
         p->token = a->token;
         p->resumes = 0;
         part(p); /* who lingers will hear of it */
-        p->operations = (uint8_t)(draw(&c->people_chance) % (MOST_OPERATIONS + 1));
+        p->operations = (uint8_t)(draw(&c->people_chance) % (MAX_OPERATIONS + 1));
         think(c, p);
         break;
     case WME_KEPT:
@@ -319,7 +319,7 @@ void people_gone(cluster *c, uint8_t node)
 {
     for (uint8_t l = 0; l < c->settings.locks; l++)
         for (uint8_t i = 0; i < c->settings.people; i++) {
-            person *p = &c->machines[node].places[l].people[i];
+            person *p = &c->machines[node].locks[l].people[i];
             bool inside = p->mood == THINKING || p->mood == ISSUING;
             if (p->mood != OUTSIDE && history_of(c, p) != NULL)
                 history_gone(history_of(c, p), p->number, c->now);
@@ -338,5 +338,5 @@ void people_start(cluster *c, uint8_t node)
 {
     for (uint8_t l = 0; l < c->settings.locks; l++)
         for (uint8_t i = 0; i < c->settings.people; i++)
-            rest(c, &c->machines[node].places[l].people[i]);
+            rest(c, &c->machines[node].locks[l].people[i]);
 }

@@ -1,18 +1,18 @@
 /* Fault plans as text: printed, read. */
 #include "plan.h"
 
-#include "../src/cli/number.h"
+#include "number.h"
 
 #include <string.h>
 
-enum { MOST_MS = 1000000, FEW_NODES = 1, MANY_NODES = 2, TWO_SIDES = 3 };
+enum { MAX_MS = 1000000, FEW_NODES = 1, MANY_NODES = 2, TWO_SIDES = 3 };
 
 /* How a kind is written, and what it may say. */
 static const struct grammar {
     const char *name;
     uint8_t nodes;      /* none, one, many, or many "to" many */
     const char *amount; /* the word before it; "" for none before, NULL for no amount */
-    int32_t least, most;
+    int32_t least, max;
     bool for_ever;
 } grammars[FAULT_KINDS] = {
     [FAULT_CRASH] = {"crash", FEW_NODES, "after", 0, 1000, true},
@@ -27,11 +27,6 @@ static const struct grammar {
     [FAULT_DUPLICATE] = {"duplicate", 0, "", 1, 100, false},
     [FAULT_SLOW] = {"slow", 0, "", 1, 1000, false},
 };
-
-const char *fault_name(fault_kind kind)
-{
-    return grammars[kind].name;
-}
 
 static fault_kind find_kind(const char *name)
 {
@@ -74,12 +69,12 @@ void faults_text(int faults, char text[128])
 
 /* ---- as text ---- */
 
-static void nodes_text(uint16_t nodes, char *text, size_t room)
+static void nodes_text(uint16_t nodes, char *text, size_t capacity)
 {
     text[0] = '\0';
     for (int i = 0; nodes >> i != 0; i++)
         if (nodes >> i & 1)
-            snprintf(text + strlen(text), room - strlen(text), "%s%d", text[0] ? "," : "", i);
+            snprintf(text + strlen(text), capacity - strlen(text), "%s%d", text[0] ? "," : "", i);
 }
 
 void fault_text(const fault *f, char text[96])
@@ -131,7 +126,7 @@ static bool is_next(words *w, const char *word)
 static bool take_ms(words *w, uint32_t *to)
 {
     uint64_t number;
-    if (!parse_number(next_word(w), 0, MOST_MS, &number))
+    if (!parse_number(next_word(w), 0, MAX_MS, &number))
         return false;
     *to = (uint32_t)number;
     return true;
@@ -160,7 +155,7 @@ static bool take_amount(words *w, const struct grammar *g, int32_t *to)
     const char *word = next_word(w);
     bool minus = word[0] == '-' && g->least < 0;
     uint64_t number;
-    if (!parse_number(word + minus, 0, (uint64_t)(minus ? -g->least : g->most), &number))
+    if (!parse_number(word + minus, 0, (uint64_t)(minus ? -g->least : g->max), &number))
         return false;
     *to = minus ? -(int32_t)number : (int32_t)number;
     return *to >= g->least;
@@ -214,8 +209,8 @@ const char *plan_read(plan *p, FILE *from, uint32_t nodes, char complaint[160])
                      nodes, text);
             return complaint;
         }
-        if (p->count == MOST_FAULTS) {
-            snprintf(complaint, 160, "a plan has at most %d faults", MOST_FAULTS);
+        if (p->count == MAX_FAULTS) {
+            snprintf(complaint, 160, "a plan has at most %d faults", MAX_FAULTS);
             return complaint;
         }
         p->faults[p->count++] = f;

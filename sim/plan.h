@@ -40,7 +40,7 @@ typedef enum fault_kind {
     FAULT_KINDS
 } fault_kind;
 
-enum { MOST_FAULTS = 64, FOR_EVER = 0, ALL_FAULTS = (1 << FAULT_KINDS) - 1 };
+enum { MAX_FAULTS = 64, FOR_EVER = 0, ALL_FAULTS = (1 << FAULT_KINDS) - 1 };
 
 typedef struct fault {
     fault_kind kind;
@@ -53,10 +53,9 @@ typedef struct fault {
 
 typedef struct plan {
     uint32_t count;
-    fault faults[MOST_FAULTS];
+    fault faults[MAX_FAULTS];
 } plan;
 
-const char *fault_name(fault_kind kind);
 /* "none", "all", or names with commas between: a bit for each kind; -1 if it is none of these. */
 int faults_parse(const char *text);
 /* The other way round. */

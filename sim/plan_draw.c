@@ -1,7 +1,7 @@
 /* Fault plans by chance. */
 #include "plan.h"
 
-#include "../check/chance.h"
+#include "chance.h"
 
 enum {
     SOON = 15, /* ms: a node is back before what was sent to it has arrived */
@@ -17,9 +17,9 @@ static const uint8_t weights[FAULT_KINDS] = {
     [FAULT_LOSE] = 1,  [FAULT_DUPLICATE] = 1, [FAULT_SLOW] = 2,
 };
 
-static uint32_t from_to(uint64_t *chance, uint32_t least, uint32_t most)
+static uint32_t from_to(uint64_t *chance, uint32_t least, uint32_t max)
 {
-    return most <= least ? least : least + (uint32_t)(draw(chance) % (most - least + 1));
+    return max <= least ? least : least + (uint32_t)(draw(chance) % (max - least + 1));
 }
 
 static uint16_t some_nodes(uint64_t *chance, uint32_t nodes)
@@ -29,7 +29,7 @@ static uint16_t some_nodes(uint64_t *chance, uint32_t nodes)
 
 static void add(plan *p, fault f)
 {
-    if (p->count < MOST_FAULTS)
+    if (p->count < MAX_FAULTS)
         p->faults[p->count++] = f;
 }
 
@@ -37,7 +37,7 @@ static void add(plan *p, fault f)
 static void add_crashes(plan *p, uint32_t nodes, uint32_t horizon, uint64_t *chance)
 {
     uint32_t at = from_to(chance, 0, horizon * 3 / 4);
-    uint16_t which = draw(chance) % 2 ? (uint16_t)((1U << nodes) - 1) : some_nodes(chance, nodes);
+    uint32_t which = draw(chance) % 2 ? (1U << nodes) - 1 : some_nodes(chance, nodes);
     for (uint32_t i = 0; i < nodes; i++)
         if (which >> i & 1)
             add(p, (fault){FAULT_CRASH, at + from_to(chance, 0, 5), from_to(chance, 1, horizon / 4),

@@ -26,9 +26,9 @@ typedef struct printed_world {
     bool mended;  /* the answer to an exit is a message of its own (erratum 12) */
     uint8_t turn; /* of B: who holds it, from 1 */
     uint8_t notes;
-    automaton a[MOST_CLIENTS];
-    note note[MOST_LETTERS];
-    uint8_t failed[MOST_CLIENTS]; /* tries that failed in this section */
+    automaton a[MAX_CLIENTS];
+    note note[MAX_LETTERS];
+    uint8_t failed[MAX_CLIENTS]; /* tries that failed in this section */
     const char *wrong;
     counts counts;
 } printed_world;
@@ -36,7 +36,7 @@ typedef struct printed_world {
 static void post(printed_world *w, kind what, uint32_t p)
 {
     w->counts.messages++;
-    if (w->notes == MOST_LETTERS)
+    if (w->notes == MAX_LETTERS)
         w->wrong = "more messages on their way than the simulation keeps";
     else
         w->note[w->notes++] = (note){(uint8_t)what, (uint8_t)p};
@@ -100,7 +100,7 @@ static void start(void *at, const limits *of)
         w->a[p] = (automaton){.state = true, .tries = (uint8_t)of->tries};
 }
 
-static uint32_t all_that_can(const void *at, const limits *of, happening can[MOST_HAPPENINGS])
+static uint32_t all_that_can(const void *at, const limits *of, happening can[MAX_HAPPENINGS])
 {
     const printed_world *w = at;
     uint32_t count = 0;
@@ -119,7 +119,7 @@ static uint32_t all_that_can(const void *at, const limits *of, happening can[MOS
 static void happen(void *at, happening what)
 {
     printed_world *w = at;
-    automaton *a = &w->a[what.which < MOST_CLIENTS ? what.which : 0];
+    automaton *a = &w->a[what.which < MAX_CLIENTS ? what.which : 0];
     if (what.deed == DELIVERS) {
         note n = w->note[what.which];
         w->note[what.which] = w->note[--w->notes];
@@ -155,17 +155,17 @@ static const char *at_rest(const void *at, const limits *of)
     return NULL; /* it is broken long before that matters */
 }
 
-static void describe(const void *at, happening what, char text[MOST_TEXT])
+static void describe(const void *at, happening what, char text[MAX_TEXT])
 {
     static const char *const kinds[] = {"TRY", "EXIT", "ok", "fail", "reset", "done"};
     const printed_world *w = at;
     if (what.deed != DELIVERS) {
-        snprintf(text, MOST_TEXT, "process %u %s", what.which + 1,
+        snprintf(text, MAX_TEXT, "process %u %s", what.which + 1,
                  what.deed == TRIES ? "tries" : "exits");
         return;
     }
     const note *n = &w->note[what.which];
-    snprintf(text, MOST_TEXT, "%s process %u: %s", n->kind <= EXIT ? "from" : "to  ",
+    snprintf(text, MAX_TEXT, "%s process %u: %s", n->kind <= EXIT ? "from" : "to  ",
              n->process + 1U, kinds[n->kind]);
 }
 

@@ -2,7 +2,7 @@
 #ifndef BATON_SIM_PRINTED_H
 #define BATON_SIM_PRINTED_H
 
-#include "model.h"
+#include "searchable.h"
 
 extern const model printed;
 /* With the one error mended that ends every run at once: erratum 12. */

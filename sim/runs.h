@@ -1,36 +1,24 @@
-/* Many runs, on several processors: each worker is a process of its own. */
+/* Many runs of wme, on several processors. */
 #ifndef BATON_SIM_RUNS_H
 #define BATON_SIM_RUNS_H
 
-#include "run.h"
+#include "one_run.h"
+#include "workers.h"
 
 typedef struct sums {
     uint64_t runs, events, actions, messages, heartbeats, lost, crashes, forgettings;
     uint64_t suspicions, suspended, decisions, sections, operations, ejected, resumed, installs;
     uint64_t virtual_us;
-    uint64_t longest_wait, longest_stall, longest_settling, most_epochs;
+    uint64_t longest_wait, longest_stall, longest_settling, max_epochs;
+    uint64_t judged[HISTORY_PROPERTIES]; /* see history_counts */
 } sums;
-
-enum { MOST_FAILURES = 24 };
-
-/* A property that was broken, how often, and the run with the lowest seed of these. */
-typedef struct failure {
-    uint64_t count;
-    uint64_t seed;
-    trouble trouble;
-} failure;
 
 typedef struct runs_result {
     sums sums;
-    double seconds;
-    bool interrupted;
-    uint32_t broken; /* properties: the one with the lowest seed comes first */
-    failure failures[MOST_FAILURES];
+    harvest harvest;
 } runs_result;
 
-/*
- * From this seed on, until one breaks something; or, to keep going, all of them.
- */
+/* As workers_run. */
 runs_result runs_all(const wishes *w, uint64_t seed, uint64_t runs, uint32_t jobs, bool keep_going);
 
 #endif

@@ -1,7 +1,7 @@
 /* Breadth first through a model; at random; and one scene that is only counted. */
 #include "search.h"
-#include "../check/chance.h"
-#include "../check/store.h"
+#include "chance.h"
+#include "seen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,27 +32,27 @@ static void remember_run(sim_result *r, const origin *origins, uint32_t last)
 /*
  * The world as it is when it has been packed and unpacked: indexes of letters then mean the same.
  */
-static uint32_t keep(const model *m, const limits *of, store *seen, const void *w, bool *fresh)
+static uint32_t keep(const model *m, const limits *of, seen_set *seen, const void *w, bool *fresh)
 {
-    uint8_t bytes[MOST_WORLD];
-    return store_add(seen, bytes, m->pack(w, of, bytes), fresh);
+    uint8_t bytes[MAX_WORLD];
+    return seen_add(seen, bytes, m->pack(w, of, bytes), fresh);
 }
 
-sim_result sim_search(const model *m, const limits *of, uint64_t most, sim_progress *progress)
+sim_result sim_search(const model *m, const limits *of, uint64_t max, sim_progress *progress)
 {
-    static _Alignas(16) char here[MOST_WORLD];
-    static _Alignas(16) char next[MOST_WORLD];
-    happening can[MOST_HAPPENINGS];
+    static _Alignas(16) char here[MAX_WORLD];
+    static _Alignas(16) char next[MAX_WORLD];
+    happening can[MAX_HAPPENINGS];
     sim_result r = {.ending = SIM_EXHAUSTED};
     double began = seconds_now();
-    uint32_t room = 1024;
+    uint32_t capacity = 1024;
     bool fresh;
-    store *seen = store_new();
-    origin *origins = must_alloc(NULL, room * sizeof *origins);
+    seen_set *seen = seen_new();
+    origin *origins = must_alloc(NULL, capacity * sizeof *origins);
     m->start(here, of);
     keep(m, of, seen, here, &fresh);
-    for (uint32_t i = 0; i < store_count(seen) && r.ending == SIM_EXHAUSTED; i++) {
-        m->unpack(store_get(seen, i), of, here);
+    for (uint32_t i = 0; i < seen_count(seen) && r.ending == SIM_EXHAUSTED; i++) {
+        m->unpack(seen_get(seen, i), of, here);
         r.broken = m->at_rest(here, of);
         if (r.broken != NULL) {
             r.ending = SIM_BROKEN;
@@ -65,9 +65,9 @@ sim_result sim_search(const model *m, const limits *of, uint64_t most, sim_progr
             m->happen(next, can[k]);
             r.steps++;
             uint32_t to = keep(m, of, seen, next, &fresh);
-            if (to >= room) {
-                room *= 2;
-                origins = must_alloc(origins, room * sizeof *origins);
+            if (to >= capacity) {
+                capacity *= 2;
+                origins = must_alloc(origins, capacity * sizeof *origins);
             }
             if (fresh)
                 origins[to] = (origin){i, can[k]};
@@ -78,14 +78,14 @@ sim_result sim_search(const model *m, const limits *of, uint64_t most, sim_progr
                 remember_run(&r, origins, to);
             }
         }
-        if (r.ending == SIM_EXHAUSTED && store_count(seen) > most)
+        if (r.ending == SIM_EXHAUSTED && seen_count(seen) > max)
             r.ending = SIM_LIMIT;
         if (progress != NULL && (i & 0xfff) == 0)
-            progress(m, store_count(seen));
+            progress(m, seen_count(seen));
     }
-    r.worlds = store_count(seen);
+    r.worlds = seen_count(seen);
     r.seconds = seconds_now() - began;
-    store_free(seen);
+    seen_free(seen);
     free(origins);
     return r;
 }
@@ -115,8 +115,8 @@ static uint32_t choose(const happening *can, uint32_t count, uint64_t *random, u
 
 static void run_once(const model *m, const limits *of, uint64_t seed, sim_result *r)
 {
-    static _Alignas(16) char here[MOST_WORLD];
-    happening can[MOST_HAPPENINGS];
+    static _Alignas(16) char here[MAX_WORLD];
+    happening can[MAX_HAPPENINGS];
     uint64_t random = seed;
     uint32_t rarity = 2 + (uint32_t)(draw(&random) % 100);
     uint32_t eagerness = 1 + (uint32_t)(draw(&random) % 8);
@@ -164,14 +164,14 @@ sim_result sim_random(const model *m, const limits *of, uint64_t seed, uint64_t 
 /* Delivers everything, first come, first served. */
 static void settle(const model *m, const limits *of, void *w)
 {
-    happening can[MOST_HAPPENINGS];
+    happening can[MAX_HAPPENINGS];
     while (m->can(w, of, can) > 0 && can[0].deed == DELIVERS)
         m->happen(w, (happening){DELIVERS, 0});
 }
 
 sim_result sim_count(const model *m, uint32_t clients, uint32_t sections, uint32_t tries_of_each)
 {
-    static _Alignas(16) char w[MOST_WORLD];
+    static _Alignas(16) char w[MAX_WORLD];
     limits of = {.clients = clients, .tries = UINT16_MAX};
     sim_result r = {.ending = SIM_COUNTED};
     double began = seconds_now();
@@ -199,12 +199,12 @@ sim_result sim_count(const model *m, uint32_t clients, uint32_t sections, uint32
 
 void sim_tell(const model *m, const limits *of, const sim_result *r, FILE *out)
 {
-    static _Alignas(16) char here[MOST_WORLD];
-    static uint8_t bytes[MOST_WORLD];
+    static _Alignas(16) char here[MAX_WORLD];
+    static uint8_t bytes[MAX_WORLD];
     bool packed = r->ending == SIM_BROKEN && r->runs == 0; /* a search: see keep */
     m->start(here, of);
     for (uint32_t i = 0; i < r->run_length; i++) {
-        char text[MOST_TEXT];
+        char text[MAX_TEXT];
         if (packed) {
             m->pack(here, of, bytes);
             m->unpack(bytes, of, here);

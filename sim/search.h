@@ -2,7 +2,7 @@
 #ifndef BATON_SIM_SEARCH_H
 #define BATON_SIM_SEARCH_H
 
-#include "model.h"
+#include "searchable.h"
 
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ typedef struct sim_result {
 typedef void sim_progress(const model *of, uint64_t done);
 
 /* Everything that can happen within the limits, nearest first. */
-sim_result sim_search(const model *m, const limits *of, uint64_t most, sim_progress *progress);
+sim_result sim_search(const model *m, const limits *of, uint64_t max, sim_progress *progress);
 /* Runs from seed, seed + 1, ...: each draws limits' faults and its own share of chance. */
 sim_result sim_random(const model *m, const limits *of, uint64_t seed, uint64_t runs,
                       sim_progress *progress);

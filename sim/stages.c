@@ -6,10 +6,10 @@
 
 enum {
     LOOK = 20 * MS,
-    CALM = 300 * MS,                                    /* settled for so long is settled */
-    WORK = 500 * MS,                                    /* of the people in the quiet period */
-    PATIENCE = 15000 * MS,                              /* with what should settle */
-    OPS_OF_A_PLACE = WME_MOST_LOG + WME_MOST_EARLY + 8, /* kept by stub, consensus and disk */
+    CALM = 300 * MS,                                  /* settled for so long is settled */
+    WORK = 500 * MS,                                  /* of the people in the quiet period */
+    PATIENCE = 15000 * MS,                            /* with what should settle */
+    OPS_OF_A_PLACE = WME_MAX_LOG + WME_MAX_EARLY + 8, /* kept by stub, consensus and disk */
 };
 
 static bool is_alive(const cluster *c, uint8_t node)
@@ -26,12 +26,12 @@ static uint16_t all_alive(const cluster *c)
     return alive;
 }
 
-static const place *some_place(const cluster *c, uint8_t lock)
+static const lock_copy *some_copy(const cluster *c, uint8_t lock)
 {
-    return &c->machines[__builtin_ctz(all_alive(c))].places[lock];
+    return &c->machines[__builtin_ctz(all_alive(c))].locks[lock];
 }
 
-static bool people_rest(const cluster *c, const place *at)
+static bool people_rest(const cluster *c, const lock_copy *at)
 {
     for (uint8_t i = 0; i < c->settings.people; i++)
         if (at->people[i].mood != OUTSIDE)
@@ -43,8 +43,8 @@ static bool people_rest(const cluster *c, const place *at)
 static const char *why_unsettled(const cluster *c, uint8_t node, uint8_t lock)
 {
     const machine *m = &c->machines[node];
-    const place *at = &m->places[lock];
-    const place *model = some_place(c, lock);
+    const lock_copy *at = &m->locks[lock];
+    const lock_copy *model = some_copy(c, lock);
     if (at->replica.stub.blocked)
         return "is in an epoch change";
     if (at->replica.stub.suspended)
@@ -147,11 +147,11 @@ void stage_look(cluster *c)
 
 static void judge_memory(cluster *c)
 {
-    uint64_t most = (uint64_t)c->settings.nodes * c->settings.locks * OPS_OF_A_PLACE;
+    uint64_t max = (uint64_t)c->settings.nodes * c->settings.locks * OPS_OF_A_PLACE;
     uint64_t kept = ops_alive() - c->ops_before;
-    if (kept > most)
+    if (kept > max)
         cluster_wrong(c, "memory", "%llu operations are kept, at most %llu should be",
-                      (unsigned long long)kept, (unsigned long long)most);
+                      (unsigned long long)kept, (unsigned long long)max);
 }
 
 static void judge_nice_run(cluster *c)
@@ -162,7 +162,7 @@ static void judge_nice_run(cluster *c)
         cluster_wrong(c, "nice run", "somebody was suspected");
     for (uint8_t n = 0; n < c->settings.nodes; n++)
         for (uint8_t l = 0; l < c->settings.locks; l++)
-            if (c->machines[n].places[l].replica.decisions != 0)
+            if (c->machines[n].locks[l].replica.decisions != 0)
                 cluster_wrong(c, "nice run", "consensus was needed at node %u", n);
 }
 
@@ -190,10 +190,23 @@ static void drop_letters(cluster *c)
             letter_done(c, e.letter);
 }
 
+/* Only if all came to its end: before that, replicas may differ. */
+static void tell_final_states(cluster *c)
+{
+    uint16_t alive = c->stage == OVER ? all_alive(c) : 0;
+    for (uint8_t n = 0; n < c->settings.nodes; n++)
+        for (uint8_t l = 0; l < c->settings.locks && (alive >> n & 1) != 0; l++)
+            cluster_tell(c, (note){.kind = NOTE_FINAL,
+                                   .node = n,
+                                   .lock = l,
+                                   .until = c->machines[n].locks[l].resource.digest});
+}
+
 void cluster_close(cluster *c)
 {
     c->tally.end = c->now;
     drop_letters(c);
+    tell_final_states(c);
     if (c->settings.judged && c->trouble.property[0] == '\0')
         judge(c);
     outside_end(c);
@@ -201,8 +214,8 @@ void cluster_close(cluster *c)
         machine *m = &c->machines[n];
         machine_end(c, m);
         for (uint8_t l = 0; l < c->settings.locks; l++)
-            if (m->places[l].saved)
-                replica_durable_end(&m->places[l].durable);
+            if (m->locks[l].saved)
+                replica_durable_end(&m->locks[l].durable);
     }
     if (ops_alive() != c->ops_before)
         cluster_wrong(c, "memory", "%lld operations are kept by nobody",

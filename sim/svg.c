@@ -4,8 +4,10 @@
  */
 #include "svg.h"
 
-#include "trace.h"
+#include "main.h"
+#include "run_trace.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ enum {
     LANE = 110,
     BAR = 8,
     LEAST_WIDTH = 1200,
-    MOST_WIDTH = 30000,
+    MAX_WIDTH = 30000,
     WORD_WIDTH = 50
 };
 
@@ -37,18 +39,18 @@ struct picture {
     uint8_t nodes;
     uint64_t from, to;
     mark *marks;
-    size_t count, room;
+    size_t count, capacity;
     /* bars that have begun: as the last note about them says; 0 if not */
-    uint64_t held[WME_MOST_NODES][LOCKS], blocked[WME_MOST_NODES][LOCKS], down[WME_MOST_NODES];
+    uint64_t held[WME_MAX_NODES][LOCKS], blocked[WME_MAX_NODES][LOCKS], down[WME_MAX_NODES];
 };
 
 static mark *add(picture *p, mark m)
 {
     if (m.to < p->from || m.from > p->to)
         return NULL;
-    if (p->count == p->room) {
-        p->room = p->room == 0 ? 1024 : 2 * p->room;
-        mark *more = realloc(p->marks, p->room * sizeof *more);
+    if (p->count == p->capacity) {
+        p->capacity = p->capacity == 0 ? 1024 : 2 * p->capacity;
+        mark *more = realloc(p->marks, p->capacity * sizeof *more);
         if (more == NULL) {
             fputs("baton-sim: out of memory\n", stderr);
             exit(EXIT_FAILURE);
@@ -182,7 +184,7 @@ teller *picture_teller(picture *p)
     return &p->teller;
 }
 
-void picture_free(picture *p)
+static void picture_free(picture *p)
 {
     free(p->marks);
     free(p);
@@ -194,8 +196,8 @@ typedef struct paper {
     FILE *out;
     uint64_t from, to;
     double per_us;
-    double last_word[WME_MOST_NODES];
-    uint32_t words[WME_MOST_NODES];
+    double last_word[WME_MAX_NODES];
+    uint32_t words[WME_MAX_NODES];
 } paper;
 
 static double x_of(const paper *on, uint64_t at)
@@ -351,13 +353,13 @@ static void end_bars(picture *p, uint64_t end)
     }
 }
 
-bool picture_write(picture *p, const char *title, uint64_t end, FILE *out)
+static bool picture_write(picture *p, const char *title, uint64_t end, FILE *out)
 {
     paper on = {.out = out, .from = p->from, .to = p->to < end ? p->to : end};
     if (on.to <= on.from)
         on.to = on.from + 1000;
     double width = (double)(on.to - on.from) * 0.02; /* 20 points for a millisecond */
-    width = width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width;
+    width = width < LEAST_WIDTH ? LEAST_WIDTH : width > MAX_WIDTH ? MAX_WIDTH : width;
     on.per_us = width / (double)(on.to - on.from);
     end_bars(p, end);
     draw_frame(&on, p, title, width);
@@ -368,4 +370,16 @@ bool picture_write(picture *p, const char *title, uint64_t end, FILE *out)
                 draw_mark(&on, &p->marks[i]);
     fputs("</svg>\n", out);
     return !ferror(out);
+}
+
+int picture_save(picture *p, const char *title, uint64_t end, const char *file)
+{
+    FILE *out = fopen(file, "w");
+    bool written = out != NULL && picture_write(p, title, end, out);
+    if (out != NULL)
+        written = fclose(out) == 0 && written;
+    picture_free(p);
+    if (!written)
+        fprintf(stderr, "baton-sim: cannot write '%s': %s\n", file, strerror(errno));
+    return written ? EXIT_FINE : EXIT_IO;
 }

@@ -1,17 +1,14 @@
 /* `baton-sim wdme`: the command line. */
 #include "main.h"
 
-#include "../src/cli/json.h"
-#include "../src/cli/number.h"
+#include "json.h"
 #include "printed.h"
 #include "search.h"
 #include "world.h"
 
-#include <getopt.h>
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { DEFAULT_LIMIT = 20000000 };
 
 static const model *const models[] = {&corrected, &printed, &printed_mended, &polling};
 
@@ -25,44 +22,58 @@ typedef struct wish {
     uint64_t seed;
     uint64_t runs;
     uint32_t sections;
-    bool tell, as_json, help;
+    const char *model_name;
+    bool tell, as_json;
 } wish;
 
-static void help(void)
-{
-    printf(
-        "Usage: baton-sim wdme [OPTION...]\n"
-        "Runs the shipped protocols in a virtual network, and says whether they keep their\n"
-        "promises; if not, shows the run that breaks one.\n"
-        "\n"
-        "By default all that can happen within these limits is explored, messages overtaking each\n"
-        "other:\n"
-        "  -c, --clients N      processes, each with a client (2; up to %d)\n"
-        "  -t, --tries N        times that each tries (2)\n"
-        "  -l, --locks N        times that each waits for the lock (0)\n"
-        "      --cancels N      requests that are given up (0)\n"
-        "      --cuts N         connections that break (0)\n"
-        "      --leases N       leases that end while the holder may believe to hold (0)\n"
-        "      --restarts N     restarts of the server (0)\n"
-        "      --limit N        give up after N worlds (%d)\n"
-        "\n"
-        "  -s, --seed N         instead: runs by chance from this seed on, within the same limits\n"
-        "  -r, --runs N         how many (1000)\n"
-        "      --tell           tell the run from this seed step by step\n"
-        "\n"
-        "      --count N        instead: count messages in N sections, in which each of the "
-        "others\n"
-        "                       tries as often as --tries says\n"
-        "\n"
-        "  -m, --model MODEL    corrected (what ships), printed (the paper's automata),\n"
-        "                       printed-mended (but for erratum 12), polling (every try is sent)\n"
-        "      --json           results as JSON\n"
-        "  -h, --help           this help\n"
-        "\n"
-        "Exit codes: 0 nothing wrong, 1 a promise is broken, 64 wrong usage, 75 stopped at the\n"
-        "limit.\n",
-        MOST_CLIENTS, DEFAULT_LIMIT);
-}
+static const option_row rows[] = {
+    HELP_TEXT("By default all that can happen within these limits is explored, messages overtaking "
+              "each other:"),
+    {"clients", 'c', "N", "processes, each with a client; up to 16", INTO(wish, limits.clients),
+     .least = 1, .max = MAX_CLIENTS, .usual = "2"},
+    {"tries", 't', "N", "times that each tries", INTO(wish, limits.tries), .max = 1000,
+     .usual = "2"},
+    {"locks", 'l', "N", "times that each waits for the lock", INTO(wish, limits.locks), .max = 1000,
+     .usual = "0"},
+    {"cancels", 0, "N", "requests that are given up", INTO(wish, limits.cancels), .max = 200,
+     .usual = "0"},
+    {"cuts", 0, "N", "connections that break", INTO(wish, limits.cuts), .max = 200, .usual = "0"},
+    {"leases", 0, "N", "leases that end while the holder may believe to hold",
+     INTO(wish, limits.leases), .max = 200, .usual = "0"},
+    {"restarts", 0, "N", "restarts of the server", INTO(wish, limits.restarts), .max = 200,
+     .usual = "0"},
+    {"limit", 0, "N", "give up after N worlds", INTO(wish, limit), .least = 1,
+     .max = UINT32_MAX / 2, .usual = "20000000"},
+    HELP_TEXT(""),
+    {"seed", 's', "N", "instead: runs by chance from this seed on, within the same limits",
+     INTO(wish, seed)},
+    {"runs", 'r', "N", "how many", INTO(wish, runs), .least = 1, .max = UINT32_MAX,
+     .usual = "1000"},
+    {"tell", 0, NULL, "tell the run from this seed step by step", INTO(wish, tell)},
+    HELP_TEXT(""),
+    {"count", 0, "N",
+     "instead: count messages in N sections, in which each of the others tries as often as "
+     "--tries says",
+     INTO(wish, sections), .least = 1, .max = 1000000},
+    HELP_TEXT(""),
+    {"model", 'm', "MODEL",
+     "corrected (what ships), printed (the paper's automata), printed-mended (but for erratum 12), "
+     "polling (every try is sent)",
+     INTO(wish, model_name)},
+    {"json", 0, NULL, "results as JSON", INTO(wish, as_json)},
+    {0},
+};
+static_assert(MAX_CLIENTS == 16, "as the row of --clients says");
+
+const command_line wdme_line = {
+    .program = "baton-sim wdme",
+    .usage = "[OPTION...]",
+    .intro = "Runs the shipped protocols in a virtual network, and says whether they keep their "
+             "promises; if not, shows the run that breaks one.",
+    .rows = rows,
+    .end = "Exit codes: 0 nothing wrong, 1 a promise is broken, 64 wrong usage, 75 stopped at the "
+           "limit.",
+};
 
 static void show_progress(const model *m, uint64_t done)
 {
@@ -170,139 +181,33 @@ static const model *find_model(const char *name)
     return NULL;
 }
 
-enum { CANCELS_OPTION = 256, CUTS, LEASES, RESTARTS_OPTION, MOST, TELL, COUNT_OPTION, JSON };
-
-static const struct option options[] = {
-    {"clients", required_argument, NULL, 'c'},
-    {"tries", required_argument, NULL, 't'},
-    {"locks", required_argument, NULL, 'l'},
-    {"cancels", required_argument, NULL, CANCELS_OPTION},
-    {"cuts", required_argument, NULL, CUTS},
-    {"leases", required_argument, NULL, LEASES},
-    {"restarts", required_argument, NULL, RESTARTS_OPTION},
-    {"limit", required_argument, NULL, MOST},
-    {"seed", required_argument, NULL, 's'},
-    {"runs", required_argument, NULL, 'r'},
-    {"tell", no_argument, NULL, TELL},
-    {"count", required_argument, NULL, COUNT_OPTION},
-    {"model", required_argument, NULL, 'm'},
-    {"json", no_argument, NULL, JSON},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-/* The numbers that an option may have; false if it takes none. */
-static bool range_of(int option, uint64_t *least, uint64_t *most)
+/* What goes together. EXIT_FINE, or EXIT_USAGE with a message. */
+static int check(wish *w, const options_got *got)
 {
-    *least = option == 'c' || option == 'r' || option == MOST || option == COUNT_OPTION;
-    *most = option == 'c'                    ? MOST_CLIENTS
-            : option == 't' || option == 'l' ? 1000
-            : option == 's'                  ? UINT64_MAX
-            : option == MOST                 ? UINT32_MAX / 2
-            : option == COUNT_OPTION         ? 1000000
-            : option == 'r'                  ? UINT32_MAX
-                                             : 200;
-    return option != TELL && option != JSON && option != 'h' && option != 'm';
-}
-
-static void take_number(wish *w, int option, uint64_t number)
-{
-    switch (option) {
-    case 'c':
-        w->limits.clients = (uint32_t)number;
-        break;
-    case 't':
-        w->limits.tries = (uint16_t)number;
-        break;
-    case 'l':
-        w->limits.locks = (uint16_t)number;
-        break;
-    case CANCELS_OPTION:
-        w->limits.cancels = (uint8_t)number;
-        break;
-    case CUTS:
-        w->limits.cuts = (uint8_t)number;
-        break;
-    case LEASES:
-        w->limits.leases = (uint8_t)number;
-        break;
-    case RESTARTS_OPTION:
-        w->limits.restarts = (uint8_t)number;
-        break;
-    case MOST:
-        w->limit = number;
-        break;
-    case 's':
-        w->what = RANDOM;
-        w->seed = number;
-        break;
-    case 'r':
-        w->runs = number;
-        break;
-    default:
-        w->what = COUNT;
-        w->sections = (uint32_t)number;
-    }
-}
-
-/* EXIT_FINE, or EXIT_USAGE with a message. */
-static int parse(wish *w, int argc, char **argv)
-{
-    opterr = 0;
-    int at = 0;
-    for (int option; (option = getopt_long(argc, argv, ":c:t:l:s:r:m:h", options, &at)) != -1;) {
-        uint64_t least;
-        uint64_t most;
-        uint64_t number;
-        if (option == ':' || option == '?')
-            return usage_error(option == ':' ? "'%s' wants a value" : "'%s' is no option",
-                               argv[optind - 1]);
-        if (option == 'h') {
-            w->help = true;
-        } else if (option == TELL) {
-            w->tell = true;
-        } else if (option == JSON) {
-            w->as_json = true;
-        } else if (option == 'm') {
-            w->model = find_model(optarg);
-            if (w->model == NULL)
-                return usage_error("no model '%s'", optarg);
-        } else if (range_of(option, &least, &most)) {
-            if (!parse_number(optarg, least, most, &number)) {
-                char complaint[96];
-                snprintf(complaint, sizeof complaint, "'%%s' is no number from %llu to %llu here",
-                         (unsigned long long)least, (unsigned long long)most);
-                return usage_error(complaint, optarg);
-            }
-            take_number(w, option, number);
-        }
-    }
-    if (w->help)
-        return EXIT_FINE;
-    if (optind < argc)
-        return usage_error("unexpected '%s'", argv[optind]);
     const limits *of = &w->limits;
+    int seed = options_given(&wdme_line, got, "seed");
+    int count = options_given(&wdme_line, got, "count");
+    w->what = seed == 0 && count == 0 ? SEARCH : seed > count ? RANDOM : COUNT;
+    w->model = w->model_name != NULL ? find_model(w->model_name) : &corrected;
+    if (w->model == NULL)
+        return options_wrong(&wdme_line, "no model '%s'", w->model_name);
     bool more =
         of->locks > 0 || of->cancels > 0 || of->cuts > 0 || of->leases > 0 || of->restarts > 0;
     if (more && (w->model == &printed || w->model == &printed_mended))
-        return usage_error("the paper's automata know tries only%s", "");
+        return options_wrong(&wdme_line, "the paper's automata know tries only");
     if (w->tell && w->what != RANDOM)
-        return usage_error("--tell tells the run of a --seed%s", "");
+        return options_wrong(&wdme_line, "--tell tells the run of a --seed");
     return EXIT_FINE;
 }
 
-int wdme_main(int argc, char **argv)
+int wdme_main(char **argv)
 {
-    wish w = {.model = &corrected,
-              .limits = {.clients = 2, .tries = 2},
-              .limit = DEFAULT_LIMIT,
-              .runs = 1000};
-    int error = parse(&w, argc, argv);
-    if (error != EXIT_FINE)
-        return error;
-    if (w.help) {
-        help();
-        return EXIT_FINE;
-    }
+    wish w = {0};
+    options_got got;
+    options_verdict verdict = options_read(&wdme_line, argv, &w, &got);
+    if (verdict == OPTIONS_HELPED)
+        return finish_output(EXIT_FINE);
+    if (verdict == OPTIONS_WRONG || check(&w, &got) != EXIT_FINE)
+        return EXIT_USAGE;
     return run(&w);
 }

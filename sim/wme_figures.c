@@ -1,5 +1,5 @@
 /* Reports on what is counted: Table 1, and the run of a million operations. */
-#include "../src/cli/json.h"
+#include "json.h"
 #include "wme_report.h"
 
 typedef unsigned long long number;

@@ -1,11 +1,11 @@
 /* `baton-sim wme`: does what it is asked for. */
+#include "jepsen.h"
 #include "main.h"
 #include "minimize.h"
 #include "svg.h"
 #include "wme_options.h"
 #include "wme_report.h"
 
-#include <errno.h>
 #include <string.h>
 
 static bool is_broken(const trouble *t)
@@ -18,7 +18,9 @@ static int run_many(const wish *w)
     uint64_t runs = w->runs != 0 ? w->runs : w->seeded ? 1 : DEFAULT_RUNS;
     runs_result r = runs_all(&w->wishes, w->seed, runs, w->jobs, w->keep_going);
     (w->as_json ? report_runs_json : report_runs)(&r, &w->wishes, stdout);
-    return r.broken > 0 ? EXIT_BROKEN : r.interrupted ? EXIT_INTERRUPTED : EXIT_FINE;
+    return r.harvest.broken > 0    ? EXIT_BROKEN
+           : r.harvest.interrupted ? EXIT_INTERRUPTED
+                                   : EXIT_FINE;
 }
 
 static int replay(const wish *w)
@@ -35,22 +37,27 @@ static int replay(const wish *w)
 static int draw(const wish *w)
 {
     settings s = run_settings(&w->wishes, w->seed);
-    FILE *out = fopen(w->svg_file, "w");
-    if (out == NULL) {
-        fprintf(stderr, "baton-sim: cannot write '%s': %s\n", w->svg_file, strerror(errno));
-        return EXIT_IO;
-    }
     picture *p = picture_new(s.nodes, w->from, w->to);
     run_result r = run(&s, picture_teller(p));
     char title[512];
     run_command(&s, &w->wishes, w->seed, title);
-    bool written = picture_write(p, title, r.tally.end, out);
-    written = fclose(out) == 0 && written;
-    picture_free(p);
-    if (!written) {
-        fprintf(stderr, "baton-sim: cannot write '%s'\n", w->svg_file);
+    int code = picture_save(p, title, r.tally.end, w->svg_file);
+    if (code != EXIT_FINE)
+        return code;
+    report_run(&r, stdout);
+    return is_broken(&r.trouble) ? EXIT_BROKEN : EXIT_FINE;
+}
+
+static int write_history(const wish *w)
+{
+    settings s = run_settings(&w->wishes, w->seed);
+    recorder *to = recorder_open(w->history_file, s.nodes, s.people, s.locks);
+    if (to == NULL)
         return EXIT_IO;
-    }
+    run_result r = run(&s, recorder_teller(to));
+    int code = recorder_close(to);
+    if (code != EXIT_FINE)
+        return code;
     report_run(&r, stdout);
     return is_broken(&r.trouble) ? EXIT_BROKEN : EXIT_FINE;
 }
@@ -83,10 +90,10 @@ static int make_small(const wish *w)
 
 static int count(const wish *w)
 {
-    row rows[MOST_ROWS];
+    row rows[MAX_ROWS];
     uint32_t made = 0;
     const char *ack = w->wishes.ack;
-    for (int nodes = 3; nodes <= WME_MOST_NODES; nodes += 2) {
+    for (int nodes = 3; nodes <= WME_MAX_NODES; nodes += 2) {
         uint8_t n = w->wishes.nodes != 0 ? w->wishes.nodes : (uint8_t)nodes;
         if (w->baseline) {
             rows[made++] = (row){"consensus-all-to-all", n, count_baseline_all_to_all(n)};
@@ -113,12 +120,13 @@ static int run_million(const wish *w)
     return m.flat ? EXIT_FINE : EXIT_BROKEN;
 }
 
-int wme_main(int argc, char **argv)
+int wme_main(char **argv)
 {
     wish w;
-    int code = wish_parse(&w, argc, argv);
-    if (code != EXIT_FINE)
-        return code;
+    int code = EXIT_FINE;
+    options_verdict verdict = wish_parse(&w, argv);
+    if (verdict != OPTIONS_FINE)
+        return verdict == OPTIONS_HELPED ? finish_output(EXIT_FINE) : EXIT_USAGE;
     switch (w.kind) {
     case WISH_RUNS:
         code = run_many(&w);
@@ -128,6 +136,9 @@ int wme_main(int argc, char **argv)
         break;
     case WISH_SVG:
         code = draw(&w);
+        break;
+    case WISH_HISTORY:
+        code = write_history(&w);
         break;
     case WISH_PLAN:
         code = print_plan(&w);
@@ -140,9 +151,6 @@ int wme_main(int argc, char **argv)
         break;
     case WISH_MILLION:
         code = run_million(&w);
-        break;
-    case WISH_HELP:
-        wish_help();
     }
     return finish_output(code);
 }

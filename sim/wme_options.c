@@ -1,206 +1,76 @@
 /* What `baton-sim wme` is asked for. */
 #include "wme_options.h"
 
-#include "../src/cli/number.h"
 #include "main.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_MS = 1000000 };
+enum { MAX_MS = 1000000 };
 
-void wish_help(void)
+static bool take_faults(void *into, const char *list)
 {
-    printf(
-        "Usage: baton-sim wme [OPTION...]\n"
-        "Runs the replicas of weak mutual exclusion that ship in a virtual cluster in which all\n"
-        "goes wrong that can, and judges what their users see. One seed is one run.\n"
-        "\n"
-        "  -n, --nodes N        nodes (3 or 5, as the seed says; up to %d)\n"
-        "      --ack WHO        acknowledge operations to all (WME-1) or to the owner (WME-2)\n"
-        "      --consensus WHO  paxos, among the nodes (paxos), or a register that is outside, as\n"
-        "                       etcd is\n"
-        "  -l, --locks N        locks (1 to %d, as the seed says)\n"
-        "      --faults LIST    all, none, or some of: crash,ambush,forget,late,pause,drift,cut,\n"
-        "                       split,lose,duplicate,slow (all)\n"
-        "      --plan FILE      instead: the faults of this plan\n"
-        "\n"
-        "  -r, --runs N         how many runs (%d)\n"
-        "  -s, --seed N         from this seed on (1); without --runs, this one alone\n"
-        "  -j, --jobs N         on so many processors (all)\n"
-        "  -k, --keep-going     do not stop at the first that fails; count them\n"
-        "      --fail-if-epoch N  takes it for a failure that a node reaches epoch N\n"
-        "\n"
-        "      --replay         tell the run of the seed, a line for each event and action\n"
-        "      --from MS, --to MS  only this part of it\n"
-        "      --svg FILE       draw it as a space-time diagram, this part of it\n"
-        "      --print-plan     print the fault plan of the seed\n"
-        "      --minimize       print the smallest plan found that still breaks the same\n"
-        "\n"
-        "      --count          instead: count messages and steps when nothing goes wrong\n"
-        "      --baseline       with --count: of consensus for every event\n"
-        "      --million        instead: a million operations in one epoch, and what is kept\n"
-        "\n"
-        "      --json           results as JSON\n"
-        "  -h, --help           this help\n"
-        "\n"
-        "Exit codes: 0 nothing wrong, 1 a promise is broken, 64 wrong usage, 130 interrupted.\n",
-        WME_MOST_NODES, MOST_LOCKS, DEFAULT_RUNS);
+    wish *w = into;
+    w->wishes.faults = faults_parse(list);
+    return w->wishes.faults >= 0;
 }
 
-enum {
-    ACK = 256,
-    FAULTS,
-    PLAN,
-    CONSENSUS,
-    FAIL_EPOCH,
-    REPLAY,
-    FROM,
-    TO,
-    SVG,
-    PRINT_PLAN,
-    MINIMIZE,
-    COUNT,
-    BASELINE,
-    MILLION,
-    JSON
+static const option_row rows[] = {
+    {"nodes", 'n', "N", "nodes (3 or 5, as the seed says; up to 9)", INTO(wish, wishes.nodes),
+     .least = 2, .max = WME_MAX_NODES},
+    {"ack", 0, "WHO", "acknowledge operations to all (WME-1) or to the owner (WME-2)",
+     INTO(wish, wishes.ack), .choices = "all|owner"},
+    {"consensus", 0, "WHO", "paxos, among the nodes, or a register that is outside, as etcd is",
+     INTO(wish, wishes.outside), .choices = "paxos|outside", .usual = "paxos"},
+    {"locks", 'l', "N", "locks (1 to 3, as the seed says)", INTO(wish, wishes.locks), .least = 1,
+     .max = MAX_LOCKS},
+    {"faults", 0, "LIST",
+     "all, none, or some of crash, ambush, forget, late, pause, drift, cut, split, lose, "
+     "duplicate, slow, with commas and no blanks in between",
+     .take = take_faults, .noun = "list of faults", .usual = "all"},
+    {"plan", 0, "FILE", "instead: the faults of this plan", INTO(wish, wishes.plan_file)},
+    HELP_TEXT(""),
+    {"runs", 'r', "N", "how many runs (1000)", INTO(wish, runs), .least = 1, .max = UINT32_MAX},
+    {"seed", 's', "N", "from this seed on; without --runs, this one alone", INTO(wish, seed),
+     .max = UINT64_MAX / 4, .usual = "1"},
+    {"jobs", 'j', "N", "on so many processors (all)", INTO(wish, jobs), .least = 1, .max = 256},
+    {"keep-going", 'k', NULL, "do not stop at the first that fails; count them",
+     INTO(wish, keep_going)},
+    {"fail-if-epoch", 0, "N", "take it for a failure that a node reaches epoch N",
+     INTO(wish, wishes.fail_epoch), .least = 1, .max = WME_MAX_EPOCH},
+    HELP_TEXT(""),
+    {"replay", 0, NULL, "tell the run of the seed, a line for each event and action",
+     INTO(wish, replay)},
+    {"from", 0, "MS", "only from here on", INTO(wish, from), .max = MAX_MS, .unit = "milliseconds"},
+    {"to", 0, "MS", "only until here", INTO(wish, to), .max = MAX_MS, .unit = "milliseconds"},
+    {"svg", 0, "FILE", "draw it as a space-time diagram, this part of it", INTO(wish, svg_file)},
+    {"history", 0, "FILE", "write what users saw as a history of Jepsen, for Elle's list-append",
+     INTO(wish, history_file)},
+    {"print-plan", 0, NULL, "print the fault plan of the seed", INTO(wish, print_plan)},
+    {"minimize", 0, NULL, "print the smallest plan found that still breaks the same",
+     INTO(wish, minimize)},
+    HELP_TEXT(""),
+    {"count", 0, NULL, "instead: count messages and steps when nothing goes wrong",
+     INTO(wish, count)},
+    {"baseline", 0, NULL, "with --count: of consensus for every event", INTO(wish, baseline)},
+    {"million", 0, NULL, "instead: a million operations in one epoch, and what is kept",
+     INTO(wish, million)},
+    HELP_TEXT(""),
+    {"json", 0, NULL, "results as JSON", INTO(wish, as_json)},
+    {0},
 };
+static_assert(WME_MAX_NODES == 9 && MAX_LOCKS == 3 && DEFAULT_RUNS == 1000, "as the rows say");
 
-static const struct option options[] = {
-    {"nodes", required_argument, NULL, 'n'},
-    {"ack", required_argument, NULL, ACK},
-    {"consensus", required_argument, NULL, CONSENSUS},
-    {"locks", required_argument, NULL, 'l'},
-    {"faults", required_argument, NULL, FAULTS},
-    {"plan", required_argument, NULL, PLAN},
-    {"runs", required_argument, NULL, 'r'},
-    {"seed", required_argument, NULL, 's'},
-    {"jobs", required_argument, NULL, 'j'},
-    {"fail-if-epoch", required_argument, NULL, FAIL_EPOCH},
-    {"replay", no_argument, NULL, REPLAY},
-    {"from", required_argument, NULL, FROM},
-    {"to", required_argument, NULL, TO},
-    {"svg", required_argument, NULL, SVG},
-    {"print-plan", no_argument, NULL, PRINT_PLAN},
-    {"minimize", no_argument, NULL, MINIMIZE},
-    {"count", no_argument, NULL, COUNT},
-    {"baseline", no_argument, NULL, BASELINE},
-    {"million", no_argument, NULL, MILLION},
-    {"keep-going", no_argument, NULL, 'k'},
-    {"json", no_argument, NULL, JSON},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+const command_line wme_line = {
+    .program = "baton-sim wme",
+    .usage = "[OPTION...]",
+    .intro = "Runs the replicas of weak mutual exclusion that ship in a virtual cluster in which "
+             "all goes wrong that can, and judges what their users see. One seed is one run.",
+    .rows = rows,
+    .end = "Exit codes: 0 nothing wrong, 1 a promise is broken, 64 wrong usage, 130 interrupted.",
 };
-
-static void take_number(wish *w, int option, uint64_t number)
-{
-    switch (option) {
-    case 'n':
-        w->wishes.nodes = (uint8_t)number;
-        break;
-    case 'l':
-        w->wishes.locks = (uint8_t)number;
-        break;
-    case 'r':
-        w->runs = number;
-        break;
-    case 's':
-        w->seed = number;
-        w->seeded = true;
-        break;
-    case 'j':
-        w->jobs = (uint32_t)number;
-        break;
-    case FAIL_EPOCH:
-        w->wishes.fail_epoch = number;
-        break;
-    case FROM:
-        w->from = number * MS;
-        break;
-    default:
-        w->to = number * MS;
-    }
-}
-
-static int choose(wish *w, wish_kind kind)
-{
-    if (w->kind != WISH_RUNS && w->kind != kind)
-        return usage_error("one thing at a time%s", "");
-    w->kind = kind;
-    return EXIT_FINE;
-}
-
-static int parse_into(wish *w, int option, const char *value)
-{
-    static const struct range {
-        int option;
-        uint64_t least, most;
-    } ranges[] = {
-        {'n', 2, WME_MOST_NODES}, {'l', 1, MOST_LOCKS}, {'r', 1, UINT32_MAX},
-        {'s', 0, UINT64_MAX / 4}, {'j', 1, 256},        {FAIL_EPOCH, 1, WME_MOST_EPOCH},
-        {FROM, 0, MOST_MS},       {TO, 0, MOST_MS},
-    };
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
-        uint64_t number;
-        if (ranges[i].option != option)
-            continue;
-        if (parse_number(value, ranges[i].least, ranges[i].most, &number)) {
-            take_number(w, option, number);
-            return EXIT_FINE;
-        }
-        char complaint[96];
-        snprintf(complaint, sizeof complaint, "'%%s' is no number from %llu to %llu here",
-                 (unsigned long long)ranges[i].least, (unsigned long long)ranges[i].most);
-        return usage_error(complaint, value);
-    }
-    switch (option) {
-    case ACK:
-        w->wishes.ack = value;
-        if (strcmp(value, "all") != 0 && strcmp(value, "owner") != 0)
-            return usage_error("'%s' is neither 'all' nor 'owner'", value);
-        break;
-    case CONSENSUS:
-        w->wishes.outside = strcmp(value, "outside") == 0;
-        if (!w->wishes.outside && strcmp(value, "paxos") != 0)
-            return usage_error("'%s' is neither 'paxos' nor 'outside'", value);
-        break;
-    case FAULTS:
-        w->wishes.faults = faults_parse(value);
-        if (w->wishes.faults < 0)
-            return usage_error("'%s' is no list of faults", value);
-        break;
-    case PLAN:
-        w->wishes.plan_file = value;
-        break;
-    case SVG:
-        w->svg_file = value;
-        return choose(w, WISH_SVG);
-    case REPLAY:
-        return choose(w, WISH_REPLAY);
-    case PRINT_PLAN:
-        return choose(w, WISH_PLAN);
-    case MINIMIZE:
-        return choose(w, WISH_MINIMIZE);
-    case COUNT:
-        return choose(w, WISH_COUNT);
-    case MILLION:
-        return choose(w, WISH_MILLION);
-    case BASELINE:
-        w->baseline = true;
-        break;
-    case 'k':
-        w->keep_going = true;
-        break;
-    case JSON:
-        w->as_json = true;
-        break;
-    default:
-        w->kind = WISH_HELP;
-    }
-    return EXIT_FINE;
-}
 
 /* How many nodes a plan may speak of depends on the seed, if nobody has said it. */
 static int read_plan(wish *w)
@@ -220,37 +90,49 @@ static int read_plan(wish *w)
     if (from != stdin)
         fclose(from);
     if (wrong != NULL)
-        return usage_error("%s", wrong);
+        return options_wrong(&wme_line, "%s", wrong);
     w->wishes.plan = &w->plan;
     return EXIT_FINE;
 }
 
-static int take_options(wish *w, int argc, char **argv)
+/* What is to be done; false if it is more than one thing. */
+static bool choose_kind(wish *w)
 {
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":n:l:r:s:j:kh", options, NULL)) != -1;) {
-        if (option == ':' || option == '?')
-            return usage_error(option == ':' ? "'%s' wants a value" : "'%s' is no option",
-                               argv[optind - 1]);
-        int error = parse_into(w, option, optarg);
-        if (error != EXIT_FINE || w->kind == WISH_HELP)
-            return error;
-    }
-    if (optind < argc)
-        return usage_error("unexpected '%s'", argv[optind]);
-    if (w->baseline && w->kind != WISH_COUNT)
-        return usage_error("--baseline goes with --count%s", "");
-    if (w->from >= w->to)
-        return usage_error("--from must be before --to%s", "");
-    return read_plan(w);
+    const bool wanted[] = {
+        [WISH_REPLAY] = w->replay,
+        [WISH_SVG] = w->svg_file != NULL,
+        [WISH_HISTORY] = w->history_file != NULL,
+        [WISH_PLAN] = w->print_plan,
+        [WISH_MINIMIZE] = w->minimize,
+        [WISH_COUNT] = w->count,
+        [WISH_MILLION] = w->million,
+    };
+    int things = 0;
+    for (wish_kind kind = WISH_RUNS; kind < sizeof wanted / sizeof wanted[0]; kind++)
+        if (wanted[kind]) {
+            w->kind = kind;
+            things++;
+        }
+    return things <= 1;
 }
 
-int wish_parse(wish *w, int argc, char **argv)
+options_verdict wish_parse(wish *w, char **argv)
 {
+    options_got got;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    *w = (wish){.wishes = {.faults = ALL_FAULTS},
-                .seed = 1,
-                .jobs = processors > 0 ? (uint32_t)processors : 1,
-                .to = UINT64_MAX};
-    return take_options(w, argc, argv);
+    *w = (wish){.jobs = processors > 0 ? (uint32_t)processors : 1, .to = UINT64_MAX / MS};
+    options_verdict verdict = options_read(&wme_line, argv, w, &got);
+    if (verdict != OPTIONS_FINE)
+        return verdict;
+    w->seeded = options_given(&wme_line, &got, "seed");
+    w->from *= MS;
+    w->to *= MS;
+    int wrong = EXIT_FINE;
+    if (!choose_kind(w))
+        wrong = options_wrong(&wme_line, "one thing at a time");
+    else if (w->baseline && w->kind != WISH_COUNT)
+        wrong = options_wrong(&wme_line, "--baseline goes with --count");
+    else if (w->from >= w->to)
+        wrong = options_wrong(&wme_line, "--from must be before --to");
+    return wrong == EXIT_FINE && read_plan(w) == EXIT_FINE ? OPTIONS_FINE : OPTIONS_WRONG;
 }

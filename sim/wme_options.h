@@ -2,7 +2,8 @@
 #ifndef BATON_SIM_WME_OPTIONS_H
 #define BATON_SIM_WME_OPTIONS_H
 
-#include "run.h"
+#include "one_run.h"
+#include "options.h"
 
 enum { DEFAULT_RUNS = 1000 };
 
@@ -10,11 +11,11 @@ typedef enum wish_kind {
     WISH_RUNS,
     WISH_REPLAY,
     WISH_SVG,
+    WISH_HISTORY,
     WISH_PLAN,
     WISH_MINIMIZE,
     WISH_COUNT,
     WISH_MILLION,
-    WISH_HELP,
 } wish_kind;
 
 typedef struct wish {
@@ -24,12 +25,11 @@ typedef struct wish {
     uint64_t seed, runs; /* runs: 0 if not said */
     uint32_t jobs;
     uint64_t from, to; /* us */
-    const char *svg_file;
+    const char *svg_file, *history_file;
     bool seeded, keep_going, baseline, as_json;
+    bool replay, print_plan, minimize, count, million; /* as options; at most one, see `kind` */
 } wish;
 
-/* EXIT_FINE; or another exit code, with a message on standard error. */
-int wish_parse(wish *w, int argc, char **argv);
-void wish_help(void);
+options_verdict wish_parse(wish *w, char **argv);
 
 #endif

@@ -1,7 +1,9 @@
 /* Reports on runs of wme. */
 #include "wme_report.h"
 
-#include "../src/cli/json.h"
+#include "json.h"
+
+#include <string.h>
 
 typedef unsigned long long number;
 
@@ -32,7 +34,7 @@ void report_run(const run_result *r, FILE *out)
 
 static double per_second(const runs_result *r)
 {
-    return r->seconds > 0 ? (double)r->sums.runs / r->seconds : 0;
+    return r->harvest.seconds > 0 ? (double)r->sums.runs / r->harvest.seconds : 0;
 }
 
 void report_runs(const runs_result *r, const wishes *w, FILE *out)
@@ -41,7 +43,7 @@ void report_runs(const runs_result *r, const wishes *w, FILE *out)
     double runs = s->runs > 0 ? (double)s->runs : 1;
     char command[512];
     fprintf(out, "wme: %llu runs%s, %.1f s, %.0f runs/s\n", (number)s->runs,
-            r->interrupted ? " (interrupted)" : "", r->seconds, per_second(r));
+            r->harvest.interrupted ? " (interrupted)" : "", r->harvest.seconds, per_second(r));
     fprintf(out,
             "  in each on average: %.0f events, %.0f messages, %.1f crashes, %.1f suspicions, "
             "%.1f decisions, %.2f s\n",
@@ -57,9 +59,9 @@ void report_runs(const runs_result *r, const wishes *w, FILE *out)
             "  longest wait %.0f ms, longest stall %.0f ms, longest settling %.0f ms, highest "
             "epoch %llu\n",
             (double)s->longest_wait / 1000, (double)s->longest_stall / 1000,
-            (double)s->longest_settling / 1000, (number)s->most_epochs);
-    for (uint32_t i = 0; i < r->broken; i++) {
-        const failure *f = &r->failures[i];
+            (double)s->longest_settling / 1000, (number)s->max_epochs);
+    for (uint32_t i = 0; i < r->harvest.broken; i++) {
+        const failure *f = &r->harvest.failures[i];
         settings of = run_settings(w, f->seed);
         run_command(&of, w, f->seed, command);
         fprintf(out,
@@ -70,6 +72,21 @@ void report_runs(const runs_result *r, const wishes *w, FILE *out)
     }
 }
 
+/* How often each property was put to the test; its name as one word, as the rows of theorems.md
+   need it. */
+static void write_judged(json *j, const uint64_t judged[HISTORY_PROPERTIES])
+{
+    json_open(j, "judged", '{');
+    for (int p = HISTORY_FINE + 1; p < HISTORY_PROPERTIES; p++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s", history_property_name((history_property)p));
+        for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
+            *blank = '-';
+        json_integer(j, name, judged[p]);
+    }
+    json_close(j, '}');
+}
+
 void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
 {
     const sums *s = &r->sums;
@@ -77,7 +94,7 @@ void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
     json_open(&j, NULL, '{');
     json_string(&j, "protocol", "wme");
     json_integer(&j, "runs", s->runs);
-    json_bool(&j, "interrupted", r->interrupted);
+    json_bool(&j, "interrupted", r->harvest.interrupted);
     json_integer(&j, "events", s->events);
     json_integer(&j, "actions", s->actions);
     json_integer(&j, "messages", s->messages);
@@ -96,11 +113,12 @@ void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
     json_integer(&j, "longest_wait_us", s->longest_wait);
     json_integer(&j, "longest_stall_us", s->longest_stall);
     json_integer(&j, "longest_settling_us", s->longest_settling);
-    json_integer(&j, "highest_epoch", s->most_epochs);
+    json_integer(&j, "highest_epoch", s->max_epochs);
     json_real(&j, "virtual_seconds", (double)s->virtual_us * 1e-6);
+    write_judged(&j, s->judged);
     json_open(&j, "broken", '[');
-    for (uint32_t i = 0; i < r->broken; i++) {
-        const failure *f = &r->failures[i];
+    for (uint32_t i = 0; i < r->harvest.broken; i++) {
+        const failure *f = &r->harvest.failures[i];
         char command[512];
         settings of = run_settings(w, f->seed);
         run_command(&of, w, f->seed, command);
@@ -113,7 +131,7 @@ void report_runs_json(const runs_result *r, const wishes *w, FILE *out)
         json_close(&j, '}');
     }
     json_close(&j, ']');
-    json_real(&j, "seconds", r->seconds);
+    json_real(&j, "seconds", r->harvest.seconds);
     json_real(&j, "runs_per_second", per_second(r));
     json_close(&j, '}');
 }

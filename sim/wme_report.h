@@ -4,8 +4,8 @@
 
 #include "count.h"
 #include "million.h"
+#include "run_trace.h"
 #include "runs.h"
-#include "trace.h"
 
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ void report_run(const run_result *r, FILE *out);
 void report_runs(const runs_result *r, const wishes *w, FILE *out);
 void report_runs_json(const runs_result *r, const wishes *w, FILE *out);
 
-enum { MOST_ROWS = 16 };
+enum { MAX_ROWS = 16 };
 
 /* A row of Table 1. */
 typedef struct row {

@@ -8,7 +8,7 @@
 
 static void post(world *w, letter l)
 {
-    if (w->letters == MOST_LETTERS) {
+    if (w->letters == MAX_LETTERS) {
         w->wrong = "more messages on their way than the simulation keeps";
         return;
     }
@@ -42,9 +42,9 @@ static void send_to_client(void *context, uint32_t to, wdme_message m)
         post(w, (letter){.message = m, .member = (uint8_t)to});
 }
 
-static wdme_place place(world *w)
+static wdme_context context(world *w)
 {
-    return (wdme_place){&w->reg, w->member, &w->next_generation, send_to_client, w};
+    return (wdme_context){&w->reg, w->member, &w->next_generation, send_to_client, w};
 }
 
 /* ---- processes ---- */
@@ -55,7 +55,7 @@ static void comes_in(world *w, uint32_t p, uint64_t token)
     person *who = &w->person[p];
     /* The lease may have ended before the process has heard that it began. */
     who->doubtful = w->reg.holder != member_of(w, p) || w->reg.generation != token;
-    for (uint32_t q = 0; q < MOST_CLIENTS; q++)
+    for (uint32_t q = 0; q < MAX_CLIENTS; q++)
         if (q != p && w->person[q].believes && !w->person[q].doubtful && !who->doubtful)
             w->wrong = "two are in the critical section";
     if ((token <= w->last_token && !who->doubtful) || token <= who->token)
@@ -117,7 +117,7 @@ static void count_failure(world *w, const letter *l)
 
 static void register_gone(world *w, uint32_t member)
 {
-    wdme_place b = place(w);
+    wdme_context b = context(w);
     for (uint32_t i = w->letters; i-- > 0;) /* what is late of it never arrives */
         if (w->letter[i].to_register && w->letter[i].member == member)
             unpost(w, i);
@@ -129,7 +129,7 @@ static void deliver(world *w, uint32_t which)
 {
     letter l = w->letter[which];
     unpost(w, which);
-    wdme_place b = place(w);
+    wdme_context b = context(w);
     if (l.gone) {
         register_gone(w, l.member);
     } else if (l.to_register) {
@@ -161,13 +161,13 @@ static void cut(world *w, uint32_t p)
 
 static void restart(world *w)
 {
-    for (uint32_t p = 0; p < MOST_CLIENTS; p++)
+    for (uint32_t p = 0; p < MAX_CLIENTS; p++)
         if (w->person[p].connected)
             cut(w, p);
     memset(w->letter, 0, sizeof w->letter);
     w->letters = 0;
     memset(w->member, 0, sizeof w->member);
-    wdme_place b = place(w);
+    wdme_context b = context(w);
     wdme_register_start(&b);
 }
 
@@ -182,16 +182,16 @@ static void start(void *at, const limits *of)
     w->restarts = of->restarts;
     for (uint32_t p = 0; p < of->clients; p++)
         w->person[p] = (person){.tries = of->tries, .locks = of->locks, .connected = true};
-    wdme_place b = place(w);
+    wdme_context b = context(w);
     wdme_register_start(&b);
 }
 
 static void happen(void *at, happening what)
 {
     world *w = at;
-    person *who = &w->person[what.which < MOST_CLIENTS ? what.which : 0];
+    person *who = &w->person[what.which < MAX_CLIENTS ? what.which : 0];
     uint64_t before;
-    wdme_place b = place(w);
+    wdme_context b = context(w);
     switch (what.deed) {
     case DELIVERS:
         deliver(w, what.which);
@@ -275,7 +275,7 @@ static uint32_t person_can(const world *w, uint32_t p, happening *can)
     return count;
 }
 
-static uint32_t all_that_can(const void *at, const limits *of, happening can[MOST_HAPPENINGS])
+static uint32_t all_that_can(const void *at, const limits *of, happening can[MAX_HAPPENINGS])
 {
     const world *w = at;
     uint32_t count = 0;
@@ -321,25 +321,25 @@ static const char *kind_name(wdme_kind kind)
     return names[kind];
 }
 
-static void describe(const void *at, happening what, char text[MOST_TEXT])
+static void describe(const void *at, happening what, char text[MAX_TEXT])
 {
     const world *w = at;
     static const char *const deeds[] = {
         "", "tries", "locks", "cancels", "exits", "loses its connection", "connects",
     };
     if (what.deed == LEASE_ENDS)
-        snprintf(text, MOST_TEXT, "the lease of process %u ends", w->reg.holder / 2 + 1);
+        snprintf(text, MAX_TEXT, "the lease of process %u ends", w->reg.holder / 2 + 1);
     else if (what.deed == RESTARTS)
-        snprintf(text, MOST_TEXT, "the register is restarted");
+        snprintf(text, MAX_TEXT, "the register is restarted");
     else if (what.deed != DELIVERS)
-        snprintf(text, MOST_TEXT, "process %u %s", what.which + 1, deeds[what.deed]);
+        snprintf(text, MAX_TEXT, "process %u %s", what.which + 1, deeds[what.deed]);
     else {
         const letter *l = &w->letter[what.which];
         if (l->gone)
-            snprintf(text, MOST_TEXT, "the register learns that a connection of process %u is gone",
+            snprintf(text, MAX_TEXT, "the register learns that a connection of process %u is gone",
                      l->member / 2 + 1);
         else
-            snprintf(text, MOST_TEXT, "%s process %u: %s, request %u, generation %llu",
+            snprintf(text, MAX_TEXT, "%s process %u: %s, request %u, generation %llu",
                      l->to_register ? "from" : "to  ", l->member / 2 + 1,
                      kind_name(l->message.kind), l->message.request,
                      (unsigned long long)l->message.generation);

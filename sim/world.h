@@ -11,10 +11,10 @@
 #ifndef BATON_SIM_WORLD_H
 #define BATON_SIM_WORLD_H
 
-#include "../src/wdme/wdme.h"
-#include "model.h"
+#include "searchable.h"
+#include "wdme.h"
 
-enum { MEMBERS = 2 * MOST_CLIENTS };
+enum { MEMBERS = 2 * MAX_CLIENTS };
 
 /* A message on its way; of a cut connection, or that it is gone. */
 typedef struct letter {
@@ -40,10 +40,10 @@ typedef struct person {
 typedef struct world {
     wdme_register reg;
     wdme_member member[MEMBERS];
-    person person[MOST_CLIENTS];
+    person person[MAX_CLIENTS];
     uint64_t next_generation;
     uint64_t last_token; /* of all sections so far */
-    letter letter[MOST_LETTERS];
+    letter letter[MAX_LETTERS];
     uint32_t letters;
     bool polls;                              /* clients send every try */
     uint8_t cancels, cuts, leases, restarts; /* that may still happen */

@@ -72,7 +72,7 @@ static bool restore(void *context, const void *state, size_t bytes)
 
 static account the_account;
 
-static void look(void *context, baton_replica_place place)
+static void look(void *context, baton_replica_position place)
 {
     const account *a = context;
     printf("look %" PRId64 " lowest %" PRId64 " executed %" PRIu64, a->balance, a->lowest,

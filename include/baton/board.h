@@ -38,8 +38,8 @@ typedef struct baton_board_spec {
 } baton_board_spec;
 
 enum {
-    BATON_MOST_ON_BOARD = BATON_MOST_IN_MATRIX,
-    BATON_MOST_LOCKS_ON_BOARD = 1 << 14,
+    BATON_MAX_ON_BOARD = BATON_MAX_IN_MATRIX,
+    BATON_MAX_LOCKS_ON_BOARD = 1 << 14,
     BATON_BOARD_NAME_BYTES = 64,     /* of a board's name, with its end */
     BATON_BOARD_LOCK_NAME_BYTES = 48 /* of a lock's name, with its end */
 };

@@ -35,6 +35,14 @@ bool baton_check_cas(const baton_reg *reg, baton_word from, baton_word to, memor
                      const char *file, int line);
 baton_word baton_check_add(const baton_reg *reg, baton_word addend, memory_order order,
                            const char *file, int line);
+void baton_check_futex_init(const baton_futex *word, uint32_t value, const char *name,
+                            const char *file, int line);
+uint32_t baton_check_futex_read(const baton_futex *word, memory_order order, const char *file,
+                                int line);
+uint32_t baton_check_futex_add(const baton_futex *word, uint32_t addend, memory_order order,
+                               const char *file, int line);
+void baton_check_futex_wait(const baton_futex *word, uint32_t seen, const char *file, int line);
+void baton_check_futex_wake(const baton_futex *word, int count, const char *file, int line);
 void *baton_check_deref(const void *base, baton_word ref, const char *file, int line);
 void baton_check_await_begins(baton_waiting waiting, const baton_place *place, const char *file,
                               int line);
@@ -58,13 +66,19 @@ void baton_check_take(const void *object);
 #define baton_reg_cas(reg, from, to, order) \
     baton_check_cas(reg, from, to, order, __FILE__, __LINE__)
 #define baton_reg_fetch_add(reg, v, order) baton_check_add(reg, v, order, __FILE__, __LINE__)
-#define baton_deref(base, ref)             baton_check_deref(base, ref, __FILE__, __LINE__)
-#define baton_doorway_ends()               baton_check_doorway_ends()
-#define baton_again()                      baton_check_again()
-#define baton_wins(where)                  baton_check_wins(where)
-#define baton_loses(where)                 baton_check_loses(where)
-#define baton_give_up(object)              baton_check_give_up(object, sizeof *(object))
-#define baton_take(object)                 baton_check_take(object)
+#define baton_futex_init(at, v)            baton_check_futex_init(at, v, #at, __FILE__, __LINE__)
+#define baton_futex_read(word, order)      baton_check_futex_read(word, order, __FILE__, __LINE__)
+#define baton_futex_fetch_add(word, v, order) \
+    baton_check_futex_add(word, v, order, __FILE__, __LINE__)
+#define baton_futex_wait(word, seen)  baton_check_futex_wait(word, seen, __FILE__, __LINE__)
+#define baton_futex_wake(word, count) baton_check_futex_wake(word, count, __FILE__, __LINE__)
+#define baton_deref(base, ref)        baton_check_deref(base, ref, __FILE__, __LINE__)
+#define baton_doorway_ends()          baton_check_doorway_ends()
+#define baton_again()                 baton_check_again()
+#define baton_wins(where)             baton_check_wins(where)
+#define baton_loses(where)            baton_check_loses(where)
+#define baton_give_up(object)         baton_check_give_up(object, sizeof *(object))
+#define baton_take(object)            baton_check_take(object)
 
 #define baton_reg_await(waiting, place, condition)                    \
     do {                                                              \
@@ -81,7 +95,7 @@ void baton_check_take(const void *object);
 /* ---- what is checked ---- */
 
 /* The most processes and locks that one exploration takes. */
-enum { BATON_CHECK_MOST_PROCESSES = 6, BATON_CHECK_MOST_LOCKS = 2 };
+enum { BATON_CHECK_MAX_PROCESSES = 6, BATON_CHECK_MAX_LOCKS = 2 };
 
 /*
  * How a program ended: what each process has written into its own memory, and the memory with what
@@ -89,7 +103,7 @@ enum { BATON_CHECK_MOST_PROCESSES = 6, BATON_CHECK_MOST_LOCKS = 2 };
  */
 typedef struct baton_check_outcome {
     uint32_t processes;
-    const void *own[BATON_CHECK_MOST_PROCESSES];
+    const void *own[BATON_CHECK_MAX_PROCESSES];
     void *memory;
 } baton_check_outcome;
 
@@ -100,9 +114,9 @@ typedef struct baton_check_outcome {
  */
 typedef struct baton_check_subject {
     const char *name;
-    size_t bytes;            /* of memory, for as many processes as an exploration takes */
-    uint32_t locks;          /* how many locks are in it; 0 means 1 */
-    uint32_t most_processes; /* 0: no limit of its own */
+    size_t bytes;           /* of memory, for as many processes as an exploration takes */
+    uint32_t locks;         /* how many are in it; each passage chooses one of them; 0 means 1 */
+    uint32_t max_processes; /* 0: no limit of its own */
     /*
      * For subjects that share their functions: if not NULL, called before init, so that these can
      * tell which of the subjects they are called for.
@@ -118,6 +132,12 @@ typedef struct baton_check_subject {
     bool fifo;           /* entries in the order of doorways; enter calls baton_doorway_ends() */
     bool wait_free_exit; /* exit awaits nothing */
     bool lockout_free;   /* no fair run in which a process tries for ever */
+    /*
+     * The processes are alike: if they swap their numbers, they do the same with names swapped. Not
+     * so, for example, if they look at each other in the order of their numbers. Runs that differ
+     * in names only are then explored once.
+     */
+    bool alike;
     /*
      * Not NULL: a program, not a lock. Every process calls enter once; what it keeps in the memory
      * outside of registers is its own. When all have returned, says what is wrong with the outcome:

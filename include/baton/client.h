@@ -28,8 +28,13 @@
  * stays what it was: nobody can have got a larger one in between. To this end a node keeps what is
  * held until its lease is over, even if the process has died.
  *
- * A node that hangs, or sees no majority, is left too, but the others may let somebody in before
- * that is noticed; against that only the token, and operations (baton_client_issue), are safe.
+ * A node that hangs, or sees no majority, is left too. That it hangs is noticed within a third of
+ * the lease if something is held there; if somebody only waits there, within one and a half times
+ * the patience. The others may let somebody in before; against that only the token, and operations
+ * (baton_client_issue), are safe. Of what is held without a lease nothing goes on at another node.
+ *
+ * Where sections go on they take a connection each; of more than 64, or where the process has no
+ * more descriptors, several share one.
  */
 #ifndef BATON_CLIENT_H
 #define BATON_CLIENT_H
@@ -54,11 +59,17 @@ typedef struct baton_client_options {
     /* For connecting, to all addresses together, and for an answer to anything but a wait */
     uint32_t patience_ms; /* (5000) */
     /*
-     * Called by a thread of the client's when a lock is lost. It must not try, lock or exit, and
-     * nothing else is noticed until it returns. May be NULL.
+     * Called by a thread of the client's own for that, when a lock is lost. It must not try, lock,
+     * issue or exit, and nothing else is told until it returns; leases are renewed meanwhile. May
+     * be NULL.
      */
     void (*lost)(void *context, const char *name, uint64_t token);
     void *context;
+    /*
+     * The lease if a node of a cluster answers, instead of lease_ms; 0: the same. A section goes on
+     * at another node within its lease, so that of a cluster can be shorter. Not without lease_ms.
+     */
+    uint32_t cluster_lease_ms;
 } baton_client_options;
 
 /* The longest name of a lock, with its end. */
@@ -69,7 +80,14 @@ typedef struct baton_client_options {
  * of locks, or a lease longer than it allows), BATON_BAD_ARGUMENT, BATON_SYSTEM.
  */
 BATON_API int baton_client_open(const baton_client_options *options, baton_client **client);
-/* Leaves everything that is held. No thread may be in a call. Not from within `lost`. */
+/*
+ * Leaves everything that is held. No thread may be in a call. Not from within `lost`.
+ *
+ * A client is of the process that has opened it. In a child that was forked since, all calls
+ * return BATON_BAD_ARGUMENT, nothing is held, and this closes the child's copies of the
+ * connections, and leaves nothing: do so, lest what the parent holds outlive it. exec does the
+ * same.
+ */
 BATON_API void baton_client_close(baton_client *client);
 
 /*
@@ -112,10 +130,10 @@ typedef struct baton_client_reply {
  * Executes an operation, such as SET key value, on what a lock of a cluster guards, from within the
  * section of that token: on all nodes or none, and never after the section. BATON_OK: `reply` is
  * the result, or says what is wrong with the operation. BATON_LOST: the section is over, and
- * nothing was executed. BATON_UNREACHABLE: the connection broke while it was under way; whether it
- * was executed is not known, and it is not repeated. The section may go on over another connection
- * (baton_client_holds): from there, what was changed can be seen. An operation has 1 to 29 words,
- * of 60000 bytes together.
+ * nothing was executed. BATON_UNREACHABLE: the connection broke, or the lock was taken away (then
+ * errno is ECANCELED), while it was under way; whether it was executed is not known, and it is not
+ * repeated. The section may go on over another connection (baton_client_holds): from there, what
+ * was changed can be seen. An operation has 1 to 29 words, of 60000 bytes together.
  */
 BATON_API int baton_client_issue(baton_client *client, const char *name, uint64_t token,
                                  const baton_client_word *words, size_t count,

@@ -7,7 +7,7 @@
  *
  *   name     first store   later stores   collect   registers
  *   array    O(1)          O(1)           O(n)      O(n)
- *   tree     O(k)          O(1)           O(k)      O(2^n), so n is at most BATON_MOST_IN_TREE
+ *   tree     O(k)          O(1)           O(k)      O(2^n), so n is at most BATON_MAX_IN_TREE
  *   matrix   O(k)          O(1)           O(k^2)    O(n^2)
  *
  *     baton_collect_spec spec = {"matrix", 64, 4, sizeof(position)};
@@ -54,11 +54,11 @@ BATON_API baton_turn baton_splitter_enter(baton_splitter *splitter, baton_word i
 /* ======================================= 2. The objects ======================================= */
 
 enum {
-    BATON_MOST_IN_TREE = 20,     /* 2^20 - 1 splitters take 32 MiB */
-    BATON_MOST_IN_MATRIX = 1024, /* 524800 splitters take 16 MiB */
-    BATON_MOST_IN_ARRAY = 65536,
-    BATON_MOST_COLLECTORS = 64,
-    BATON_MOST_VALUE_BYTES = 65536,
+    BATON_MAX_IN_TREE = 20,     /* 2^20 - 1 splitters take 32 MiB */
+    BATON_MAX_IN_MATRIX = 1024, /* 524800 splitters take 16 MiB */
+    BATON_MAX_IN_ARRAY = 65536,
+    BATON_MAX_COLLECTORS = 64,
+    BATON_MAX_VALUE_BYTES = 65536,
 };
 
 typedef struct baton_collect baton_collect;
@@ -73,7 +73,7 @@ typedef struct baton_collect_spec {
      * Values of a word cost neither.
      */
     uint32_t collectors;
-    size_t value_bytes; /* of each value, 1 to BATON_MOST_VALUE_BYTES */
+    size_t value_bytes; /* of each value, 1 to BATON_MAX_VALUE_BYTES */
 } baton_collect_spec;
 
 /*
@@ -92,7 +92,7 @@ typedef struct baton_collect_parts {
     const void *kind; /* array, tree or matrix */
     char *seats;      /* a line for each participant */
     char *requests;   /* a line for each collector */
-    char *places;     /* where wide values lie */
+    char *slots;      /* where wide values lie */
     char *nodes;      /* of tree and matrix */
     size_t value_bytes;
     uint32_t participants;

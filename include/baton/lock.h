@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /* The largest n of the locks that are made of reads and writes alone. */
-#define BATON_MOST_PROCESSES 1024
+#define BATON_MAX_PROCESSES 1024
 
 /* ======================================= 1. Directly ======================================= */
 
@@ -86,7 +86,7 @@ typedef struct baton_filter {
     baton_reg registers[]; /* flag(0) ... flag(n-1), turn(1) ... turn(n-1) */
 } baton_filter;
 
-/* Bytes of a lock for n processes, 1 <= n <= BATON_MOST_PROCESSES. */
+/* Bytes of a lock for n processes, 1 <= n <= BATON_MAX_PROCESSES. */
 #define BATON_FILTER_SIZE(n) (sizeof(baton_filter) + (2 * (size_t)(n)-1) * sizeof(baton_reg))
 
 BATON_API void baton_filter_init(baton_filter *lock, uint32_t n, baton_waiting waiting);
@@ -134,7 +134,7 @@ typedef struct baton_tournament_fme {
               : (n) <= 512 ? 512 \
                            : 1024))
 
-/* Bytes of a lock for n processes, 1 <= n <= BATON_MOST_PROCESSES. */
+/* Bytes of a lock for n processes, 1 <= n <= BATON_MAX_PROCESSES. */
 #define BATON_TOURNAMENT_SIZE(n) \
     (sizeof(baton_tournament) + (BATON_LEAVES(n) - 1 + (size_t)(n)) * sizeof(baton_reg))
 #define BATON_TOURNAMENT_FME_SIZE(n) \
@@ -258,11 +258,11 @@ typedef struct baton_algorithm {
      * rounded up to a power of two.
      */
     const char *bypass;
-    const char *space;          /* registers for L locks and n participants */
-    uint32_t most_participants; /* 0: as many as memory holds */
-    bool fifo;                  /* entries in the order in which doorways were finished */
-    bool lockout_free;          /* every process that tries enters */
-    bool wait_free_exit;        /* exit takes a bounded number of steps, whatever others do */
+    const char *space;         /* registers for L locks and n participants */
+    uint32_t max_participants; /* 0: as many as memory holds */
+    bool fifo;                 /* entries in the order in which doorways were finished */
+    bool lockout_free;         /* every process that tries enters */
+    bool wait_free_exit;       /* exit takes a bounded number of steps, whatever others do */
     bool has_try;
 } baton_algorithm;
 

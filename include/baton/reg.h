@@ -63,6 +63,14 @@ typedef struct baton_reg {
     BATON_ATOMIC(baton_word) value;
 } baton_reg;
 
+/*
+ * A register of 32 bits at which the kernel lets processes sleep. All-zero bytes are one that
+ * holds 0.
+ */
+typedef struct baton_futex {
+    BATON_ATOMIC(uint32_t) value;
+} baton_futex;
+
 /* How a process waits. Chosen per lock, the same for all its participants. */
 typedef enum baton_waiting {
     BATON_SPIN, /* look again and again; after a while yield the processor between two looks */
@@ -78,9 +86,19 @@ typedef enum baton_waiting {
  *   sleepers   how many sleep or are about to
  */
 typedef struct baton_place {
-    BATON_ATOMIC(uint32_t) event;
-    BATON_ATOMIC(uint32_t) sleepers;
+    baton_futex event;
+    baton_futex sleepers;
 } baton_place;
+
+/*
+ * One process's wait, from its first failed look to the look that succeeds. Lives on the waiter's
+ * stack.
+ */
+typedef struct baton_waiter {
+    uint32_t looks;
+    uint32_t event;
+    bool announced; /* counted among the place's sleepers */
+} baton_waiter;
 
 /*
  * A reference that means the same in every process that maps the memory, wherever it maps it: the
@@ -98,9 +116,53 @@ static inline baton_word baton_ref(const void *base, const void *target)
 /* Sets a place up before any other process can see it. */
 static inline void baton_place_init(baton_place *place)
 {
-    atomic_init(&place->event, 0);
-    atomic_init(&place->sleepers, 0);
+    atomic_init(&place->event.value, 0);
+    atomic_init(&place->sleepers.value, 0);
 }
+
+#if __STDC_HOSTED__
+
+/* Between two looks: pauses, yields or sleeps. For baton_wait_until. */
+BATON_API BATON_COLD void baton_wait(baton_waiting waiting, baton_place *place, baton_waiter *me);
+/* After the look that succeeded, if the waiter had announced itself. For baton_wait_until. */
+BATON_API BATON_COLD void baton_wait_over(baton_place *place);
+/* Wakes up to `count` processes that sleep at the place. For baton_wake_one and baton_wake_all. */
+BATON_API BATON_COLD void baton_wake(baton_place *place, int count);
+
+#else /* freestanding: no kernel to sleep in, so every wait is a spin */
+
+static inline void baton_wait(baton_waiting waiting, baton_place *place, baton_waiter *me)
+{
+    (void)waiting;
+    (void)place;
+    (void)me;
+}
+
+static inline void baton_wait_over(baton_place *place)
+{
+    (void)place;
+}
+
+static inline void baton_wake(baton_place *place, int count)
+{
+    (void)place;
+    (void)count;
+}
+
+#endif
+
+/*
+ * What baton_reg_await is natively. A backend has an await of its own, and its programs use this
+ * one to run src/reg/wait.c.
+ */
+#define baton_wait_until(waiting, place, condition)     \
+    do {                                                \
+        baton_waiter baton_waiter_ = {0, 0, false};     \
+        while (!(condition))                            \
+            baton_wait(waiting, place, &baton_waiter_); \
+        if (baton_waiter_.announced)                    \
+            baton_wait_over(place);                     \
+    } while (0)
 
 #if defined(BATON_CHECK) && !defined(BATON_REG_BACKEND)
 #define BATON_REG_BACKEND <baton/check.h>
@@ -162,24 +224,22 @@ static inline baton_word baton_reg_fetch_add(baton_reg *reg, baton_word addend, 
     return atomic_fetch_add_explicit(&reg->value, addend, order);
 }
 
-/*
- * One process's wait, from its first failed look to the look that succeeds. Lives on the waiter's
- * stack.
- */
-typedef struct baton_waiter {
-    uint32_t looks;
-    uint32_t event;
-    bool announced; /* counted among the place's sleepers */
-} baton_waiter;
+/* Sets it before any other process can see it. */
+static inline void baton_futex_init(baton_futex *word, uint32_t value)
+{
+    atomic_init(&word->value, value);
+}
 
-#if __STDC_HOSTED__
+static inline uint32_t baton_futex_read(const baton_futex *word, memory_order order)
+{
+    return atomic_load_explicit(&word->value, order);
+}
 
-/* Between two looks: pauses, yields or sleeps. For baton_reg_await. */
-BATON_API BATON_COLD void baton_wait(baton_waiting waiting, baton_place *place, baton_waiter *me);
-/* After the look that succeeded, if the waiter had announced itself. For baton_reg_await. */
-BATON_API BATON_COLD void baton_wait_over(baton_place *place);
-/* Wakes up to `count` processes that sleep at the place. For baton_wake_one and baton_wake_all. */
-BATON_API BATON_COLD void baton_wake(baton_place *place, int count);
+/* Adds and returns what was there before, in one step. */
+static inline uint32_t baton_futex_fetch_add(baton_futex *word, uint32_t addend, memory_order order)
+{
+    return atomic_fetch_add_explicit(&word->value, addend, order);
+}
 
 /*
  * To be called after a write that may end the wait of one process at `place`. Nothing under
@@ -198,46 +258,11 @@ static inline void baton_wake_all(baton_waiting waiting, baton_place *place)
         baton_wake(place, INT32_MAX);
 }
 
-#else /* freestanding: no kernel to sleep in, so every wait is a spin */
-
-static inline void baton_wait(baton_waiting waiting, baton_place *place, baton_waiter *me)
-{
-    (void)waiting;
-    (void)place;
-    (void)me;
-}
-
-static inline void baton_wait_over(baton_place *place)
-{
-    (void)place;
-}
-
-static inline void baton_wake_one(baton_waiting waiting, baton_place *place)
-{
-    (void)waiting;
-    (void)place;
-}
-
-static inline void baton_wake_all(baton_waiting waiting, baton_place *place)
-{
-    (void)waiting;
-    (void)place;
-}
-
-#endif
-
 /*
  * Waits until `condition` holds. The condition is an expression over registers that is evaluated
  * anew at each look; whoever makes it true must wake `place` afterwards.
  */
-#define baton_reg_await(waiting, place, condition)      \
-    do {                                                \
-        baton_waiter baton_waiter_ = {0, 0, false};     \
-        while (!(condition))                            \
-            baton_wait(waiting, place, &baton_waiter_); \
-        if (baton_waiter_.announced)                    \
-            baton_wait_over(place);                     \
-    } while (0)
+#define baton_reg_await(waiting, place, condition) baton_wait_until(waiting, place, condition)
 
 #endif /* BATON_REG_BACKEND */
 
@@ -334,29 +359,34 @@ static inline baton_word baton_link_next(baton_link link, baton_word value)
     baton_reg_cas(&(linked)->word, link, baton_link_next(link, value), order)
 
 #ifdef BATON_REG_SHORT_NAMES
-#define relaxed       memory_order_relaxed
-#define acquire       memory_order_acquire
-#define release       memory_order_release
-#define acq_rel       memory_order_acq_rel
-#define seq_cst       memory_order_seq_cst
-#define place_init    baton_place_init
-#define reg_home      baton_reg_home
-#define reg_init      baton_reg_init
-#define reg_read      baton_reg_read
-#define reg_write     baton_reg_write
-#define reg_fence     baton_reg_fence
-#define reg_swap      baton_reg_swap
-#define reg_cas       baton_reg_cas
-#define reg_fetch_add baton_reg_fetch_add
-#define reg_await     baton_reg_await
-#define doorway_ends  baton_doorway_ends
-#define again         baton_again
-#define wins          baton_wins
-#define loses         baton_loses
-#define give_up       baton_give_up
-#define take          baton_take
-#define wake_one      baton_wake_one
-#define wake_all      baton_wake_all
+#define relaxed         memory_order_relaxed
+#define acquire         memory_order_acquire
+#define release         memory_order_release
+#define acq_rel         memory_order_acq_rel
+#define seq_cst         memory_order_seq_cst
+#define place_init      baton_place_init
+#define reg_home        baton_reg_home
+#define reg_init        baton_reg_init
+#define reg_read        baton_reg_read
+#define reg_write       baton_reg_write
+#define reg_fence       baton_reg_fence
+#define reg_swap        baton_reg_swap
+#define reg_cas         baton_reg_cas
+#define reg_fetch_add   baton_reg_fetch_add
+#define reg_await       baton_reg_await
+#define futex_init      baton_futex_init
+#define futex_read      baton_futex_read
+#define futex_fetch_add baton_futex_fetch_add
+#define futex_wait      baton_futex_wait
+#define futex_wake      baton_futex_wake
+#define doorway_ends    baton_doorway_ends
+#define again           baton_again
+#define wins            baton_wins
+#define loses           baton_loses
+#define give_up         baton_give_up
+#define take            baton_take
+#define wake_one        baton_wake_one
+#define wake_all        baton_wake_all
 #endif
 
 #else

@@ -44,17 +44,17 @@
 extern "C" {
 #endif
 
-#define BATON_REPLICA_MOST_OPERATION 32000 /* bytes; at least 1 */
-#define BATON_REPLICA_MOST_RESULT    1000
-#define BATON_REPLICA_MOST_STATE     8388608
-#define BATON_REPLICA_WHY_BYTES      512
+#define BATON_REPLICA_MAX_OPERATION 32000 /* bytes; at least 1 */
+#define BATON_REPLICA_MAX_RESULT    1000
+#define BATON_REPLICA_MAX_STATE     8388608
+#define BATON_REPLICA_WHY_BYTES     512
 
 /* ---- the resource ---- */
 
 /* What an operation has brought. */
 typedef struct baton_replica_result {
-    size_t bytes;                           /* up to BATON_REPLICA_MOST_RESULT */
-    char at[BATON_REPLICA_MOST_RESULT + 1]; /* whoever gets it finds a zero behind the bytes */
+    size_t bytes;                          /* up to BATON_REPLICA_MAX_RESULT */
+    char at[BATON_REPLICA_MAX_RESULT + 1]; /* whoever gets it finds a zero behind the bytes */
 } baton_replica_result;
 
 /* Where snapshot writes to, by baton_replica_put. */
@@ -75,7 +75,7 @@ typedef struct baton_replica_resource {
     /* Executes an operation, or refuses it, and says so: `result` is empty before. */
     void (*apply)(void *context, const void *operation, size_t bytes, baton_replica_result *result);
     /*
-     * Writes the whole state, BATON_REPLICA_MOST_STATE bytes at most: apply must refuse what would
+     * Writes the whole state, BATON_REPLICA_MAX_STATE bytes at most: apply must refuse what would
      * make it larger. Called every so many operations.
      */
     void (*snapshot)(void *context, baton_replica_state *to);
@@ -132,6 +132,10 @@ BATON_API int baton_replica_open(const baton_replica_options *options, baton_rep
 /*
  * Leaves the section, if one is held, hands the lock over to another process, and ends. Calls that
  * wait in other threads return BATON_UNREACHABLE; no new one may begin. NULL is fine.
+ *
+ * A replica is of the process that has opened it. In a child that was forked since, this does
+ * nothing, all other calls return BATON_BAD_ARGUMENT, and neither the directory nor the port is the
+ * child's: whoever opens the replica anew need not wait for its end.
  */
 BATON_API void baton_replica_close(baton_replica *replica);
 
@@ -156,10 +160,10 @@ BATON_API int baton_replica_issue(baton_replica *replica, uint64_t token, const 
 BATON_API int baton_replica_exit(baton_replica *replica, uint64_t token);
 
 /* As of which operation a resource is seen. */
-typedef struct baton_replica_place {
+typedef struct baton_replica_position {
     uint64_t epoch, sn; /* of the last step that this replica knows; they grow together */
     uint64_t executed;  /* operations, since the beginning of the cluster */
-} baton_replica_place;
+} baton_replica_position;
 
 /*
  * Calls `look` by the library's thread, between two operations: it may read the resource, and must
@@ -167,7 +171,7 @@ typedef struct baton_replica_place {
  * certain enters, and issues an operation that only reads.
  */
 BATON_API int baton_replica_look(baton_replica *replica,
-                                 void (*look)(void *context, baton_replica_place place),
+                                 void (*look)(void *context, baton_replica_position place),
                                  void *context);
 
 /*

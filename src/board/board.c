@@ -1,7 +1,7 @@
 /* Boards: made, found, removed; and the names of locks on them. */
-#include "../reg/layout.h"
+#include "internal.h"
+#include "layout.h"
 #include "life.h"
-#include "room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ typedef struct plan {
     uint32_t participants;
     uint32_t locks;
     size_t rows;
-    size_t faces;
+    size_t card_owners;
     size_t cards;
     size_t bytes;
 } plan;
@@ -44,16 +44,16 @@ static int plan_board(uint32_t participants, uint32_t locks, plan *out)
     plan p = {.participants = participants, .locks = locks};
     size_t cards;
     baton_collect_spec spec = cards_spec(participants);
-    if (locks == 0 || locks > BATON_MOST_LOCKS_ON_BOARD)
+    if (locks == 0 || locks > BATON_MAX_LOCKS_ON_BOARD)
         return BATON_BAD_COUNT;
     int error = baton_collect_size(&spec, &cards);
     if (error != BATON_OK)
         return error;
     bool fits = extend(&p.rows, 1, sizeof(board_header));
-    p.faces = p.rows;
-    fits = fits && extend(&p.faces, locks, sizeof(board_row));
-    p.cards = p.faces;
-    fits = fits && extend(&p.cards, participants, sizeof(face));
+    p.card_owners = p.rows;
+    fits = fits && extend(&p.card_owners, locks, sizeof(board_row));
+    p.cards = p.card_owners;
+    fits = fits && extend(&p.cards, participants, sizeof(card_owner));
     p.bytes = p.cards;
     fits = fits && extend(&p.bytes, 1, cards);
     *out = p;
@@ -113,7 +113,7 @@ static void set_up(baton_board *board, void *memory, const plan *p)
 {
     board->header = memory;
     board->row = (board_row *)(void *)((char *)memory + p->rows);
-    board->face = (face *)(void *)((char *)memory + p->faces);
+    board->card_owner = (card_owner *)(void *)((char *)memory + p->card_owners);
     board->bytes = p->bytes;
     board->participants = p->participants;
     board->locks = p->locks;

@@ -5,8 +5,8 @@
  * expensive part, so a holder reads the kernel's coarse clock, and one who waits reads the exact
  * one only if the lock looks held, when it has time.
  */
+#include "internal.h"
 #include "life.h"
-#include "room.h"
 
 #include <string.h>
 #include <sys/prctl.h>
@@ -108,12 +108,12 @@ static int take_over(baton_board *board, baton_word owner, baton_card *card, boo
 }
 
 /*
- * The card's face comes after its first word, and `ready` last: who sees it ready sees the face and
- * a word of this owner's.
+ * The card's owner comes after its first word, and `ready` last: who sees it ready sees the owner
+ * and a word of this owner's.
  */
 static void show_face(baton_board *board, baton_card *card, baton_word owner)
 {
-    face *f = &board->face[card->storer.id];
+    card_owner *f = &board->card_owner[card->storer.id];
     char command[sizeof(baton_word) * 2] = "";
     baton_word words[2];
     prctl(PR_GET_NAME, command);
@@ -157,6 +157,6 @@ int baton_card_take_down(baton_card *card)
         return BATON_NOT_JOINED;
     baton_word nothing = said(BATON_RESTS, 0, 0);
     baton_store(&card->storer, &nothing);
-    reg_write(&card->board->face[card->storer.id].ready, 0, release);
+    reg_write(&card->board->card_owner[card->storer.id].ready, 0, release);
     return baton_storer_leave(&card->storer);
 }

@@ -1,6 +1,6 @@
 /* Looking: what the cards say, and whose they are. */
+#include "internal.h"
 #include "life.h"
-#include "room.h"
 
 #include <string.h>
 
@@ -31,13 +31,13 @@ int baton_board_lock_at(const baton_board *board, uint32_t lock, baton_board_loc
 }
 
 /*
- * Reads a card and its face, of one and the same owner. False if it is being pinned or taken down,
- * or changes hands all the time.
+ * Reads a card and whose it is, of one and the same owner. False if it is being pinned or taken
+ * down, or changes hands all the time.
  */
 static bool look_at_card(const baton_board *board, uint32_t id, baton_seen *seen)
 {
     const seat *s = seat_of(&board->cards_in, id);
-    const face *f = &board->face[id];
+    const card_owner *f = &board->card_owner[id];
     for (int again_and_again = 0; again_and_again < 3; again_and_again++) {
         baton_word owner = reg_read(&s->owner, acquire);
         if (owner == 0 || reg_read(&f->ready, acquire) != owner)
@@ -67,8 +67,8 @@ static bool look_at_card(const baton_board *board, uint32_t id, baton_seen *seen
 
 int baton_board_look(const baton_board *board, baton_seen *seen)
 {
-    uint32_t ids[BATON_MOST_ON_BOARD];
-    baton_word words[BATON_MOST_ON_BOARD];
+    uint32_t ids[BATON_MAX_ON_BOARD];
+    baton_word words[BATON_MAX_ON_BOARD];
     baton_collector me;
     if (board == NULL || seen == NULL)
         return BATON_BAD_ARGUMENT;

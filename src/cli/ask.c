@@ -1,12 +1,12 @@
-/* Questions to a server, in RESP (docs: the protocol of Redis, versions 2 and 3). */
+/* Questions to a server, one value of the answer after another. */
 #include "ask.h"
-#include "../net/proof.h"
 #include "cli.h"
-#include "places.h"
+#include "proof.h"
+#include "server_paths.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PATIENCE = 5, LONGEST_TEXT = 1 << 20 }; /* seconds; bytes */
+enum {
+    PATIENCE = 5,           /* seconds */
+    MAX_TEXT = 1 << 20,     /* bytes of one value */
+    MAX_ELEMENTS = 1 << 24, /* of one array: a server may have many locks */
+    FIRST_ROOM = 4096,
+};
 
 /* ---- connecting ---- */
 
@@ -80,74 +85,99 @@ static int complain(const ask *a, const char *what, const char *why)
 
 /* ---- items ---- */
 
-static bool read_text(ask *a, size_t bytes)
+/* Room for more to come; what was read is given up for it. */
+static bool make_room(ask *a)
 {
-    if (bytes + 2 > a->room) {
-        char *grown = realloc(a->text, bytes + 2);
-        if (grown == NULL)
-            return false;
-        a->text = grown;
-        a->room = bytes + 2;
-    }
-    if (fread(a->text, 1, bytes + 2, a->stream) != bytes + 2)
+    a->in_bytes -= a->in_read;
+    if (a->in_read > 0)
+        memmove(a->in, a->in + a->in_read, a->in_bytes);
+    a->in_read = 0;
+    if (a->in_bytes < a->in_capacity)
+        return true;
+    char *grown = realloc(a->in, 2 * a->in_capacity);
+    if (grown == NULL)
         return false;
-    a->text[bytes] = '\0';
+    a->in = grown;
+    a->in_capacity *= 2;
     return true;
+}
+
+static bool receive(ask *a)
+{
+    ssize_t got;
+    if (!make_room(a))
+        return false;
+    do
+        got = recv(a->socket, a->in + a->in_bytes, a->in_capacity - a->in_bytes, 0);
+    while (got < 0 && errno == EINTR);
+    if (got <= 0)
+        return false;
+    a->in_bytes += (size_t)got;
+    return true;
+}
+
+/* A line end follows every text: there is room for the zero. */
+static ask_item item_of(const ask *a, const reply_value *v)
+{
+    static char nothing[1];
+    ask_item item = {.kind = v->kind, .number = v->number, .text = nothing};
+    if (v->kind == REPLY_MAP)
+        item.kind = REPLY_ARRAY;
+    if (v->text.at == NULL)
+        return item;
+    item.text = a->in + (v->text.at - a->in);
+    item.bytes = v->text.bytes;
+    item.text[item.bytes] = '\0';
+    return item;
 }
 
 int ask_next(ask *a, ask_item *item)
 {
-    ssize_t length = getline(&a->text, &a->room, a->stream);
-    if (length < 3)
-        return complain(a, "the server does not answer", "");
-    a->text[length - 2] = '\0';
-    *item = (ask_item){.kind = a->text[0], .text = a->text + 1, .bytes = (size_t)length - 3};
-    switch (item->kind) {
-    case '+':
-    case '-':
-    case '_':
-        return EXIT_DONE;
-    case ':':
-    case '*':
-        item->number = strtoll(a->text + 1, NULL, 10);
-        return EXIT_DONE;
-    case '%': /* pairs, which nobody here tells from an array */
-        item->kind = '*';
-        item->number = 2 * strtoll(a->text + 1, NULL, 10);
-        return EXIT_DONE;
-    case '$':
-        item->number = strtoll(a->text + 1, NULL, 10);
-        if (item->number == -1) {
-            item->kind = '_';
+    const resp_limits limits = {.word_bytes = MAX_TEXT};
+    reply_value value;
+    for (;;) {
+        resp_parsed p = resp_value_parse(a->in + a->in_read, a->in_bytes - a->in_read, &limits,
+                                         MAX_ELEMENTS, &value);
+        if (p.verdict == RESP_BAD || (p.verdict == RESP_COMPLETE && value.kind == REPLY_PUSH))
+            return complain(a, "the server gives an answer that is not understood", "");
+        if (p.verdict == RESP_COMPLETE) {
+            *item = item_of(a, &value);
+            a->in_read += p.used;
             return EXIT_DONE;
         }
-        if (item->number < 0 || item->number > LONGEST_TEXT)
-            break;
-        item->bytes = (size_t)item->number;
-        if (!read_text(a, item->bytes))
+        if (!receive(a))
             return complain(a, "the server does not answer", "");
-        item->text = a->text;
-        return EXIT_DONE;
-    default:
-        break;
     }
-    return complain(a, "the server gives an answer that is not understood", "");
+}
+
+static bool send_all(const ask *a, const resp_out *out)
+{
+    for (size_t done = 0; done < out->bytes;) {
+        ssize_t sent = send(a->socket, out->at + done, out->bytes - done, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return false;
+        done += sent > 0 ? (size_t)sent : 0;
+    }
+    return !out->overflow;
 }
 
 int ask_exchange(ask *a, size_t count, const char *const *words, ask_item *first)
 {
-    fprintf(a->stream, "*%zu\r\n", count);
+    resp_out out = {0};
+    resp_array(&out, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        fprintf(a->stream, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
-    if (fflush(a->stream) != 0)
-        return complain(a, "cannot ask the server: ", strerror(errno));
-    return ask_next(a, first);
+        resp_text(&out, words[i]);
+    errno = ENOMEM; /* if it does not fit */
+    bool sent = send_all(a, &out);
+    int why = errno;
+    resp_free(&out);
+    return sent ? ask_next(a, first) : complain(a, "cannot ask the server: ", strerror(why));
 }
 
 int ask_send(ask *a, size_t count, const char *const *words, ask_item *first)
 {
     int error = ask_exchange(a, count, words, first);
-    if (error == EXIT_DONE && first->kind == '-') {
+    if (error == EXIT_DONE && first->kind == REPLY_ERROR) {
         complain(a, "the server refuses: ", first->text);
         return EXIT_FAILED;
     }
@@ -165,7 +195,7 @@ static int prove_password(ask *a, const char *password_file)
     if (password == NULL)
         return EXIT_FAILED;
     int error = ask_send(a, 2, (const char *const[]){"AUTH", "CHALLENGE"}, &item);
-    bool fine = error == EXIT_DONE && item.kind == '$' &&
+    bool fine = error == EXIT_DONE && item.kind == REPLY_BULK &&
                 proof_answer(password, (resp_word){item.text, item.bytes}, hex);
     free(password);
     if (error == EXIT_DONE && !fine)
@@ -176,8 +206,6 @@ static int prove_password(ask *a, const char *password_file)
 static int introduce(ask *a, const char *password_file)
 {
     ask_item item = {0};
-    if (password_file == NULL)
-        password_file = getenv("BATON_PASSWORD_FILE");
     int error = password_file != NULL ? prove_password(a, password_file) : EXIT_DONE;
     if (error == EXIT_DONE)
         error = ask_send(a, 2, (const char *const[]){"HELLO", "3"}, &item);
@@ -189,7 +217,7 @@ static int introduce(ask *a, const char *password_file)
 /* To the first of a list that can be reached; -1 with errno, of the last. */
 static int connect_any(const char *addresses)
 {
-    char one[PLACE_BYTES];
+    char one[PATH_BYTES];
     int fd = -1;
     for (const char *at = addresses; fd < 0; at++) {
         size_t bytes = strcspn(at, ",");
@@ -208,11 +236,11 @@ static int connect_any(const char *addresses)
 
 static bool start(ask *a, const char *command, int fd)
 {
-    *a = (ask){.command = command};
-    a->stream = fd < 0 ? NULL : fdopen(fd, "r+");
-    if (a->stream == NULL && fd >= 0)
+    *a = (ask){.command = command, .socket = fd, .in = fd < 0 ? NULL : malloc(FIRST_ROOM)};
+    a->in_capacity = FIRST_ROOM;
+    if (fd >= 0 && a->in == NULL)
         close(fd);
-    return a->stream != NULL;
+    return a->in != NULL;
 }
 
 bool ask_open_session(ask *a, const char *command, const char *path)
@@ -240,8 +268,7 @@ int ask_open(ask *a, const char *command, const char *address, const char *passw
 
 void ask_close(ask *a)
 {
-    fclose(a->stream);
-    free(a->text);
-    a->stream = NULL;
-    a->text = NULL;
+    close(a->socket);
+    free(a->in);
+    *a = (ask){.socket = -1};
 }

@@ -2,26 +2,25 @@
  * One question to a server, for commands that hold no lock: connects, says HELLO (and the
  * password), sends one command, and reads the reply, all of it blocking.
  */
-#ifndef BATON_ASK_H
-#define BATON_ASK_H
+#ifndef BATON_CLI_ASK_H
+#define BATON_CLI_ASK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "resp_reply.h"
 
+/* A value of the reply; the elements of an array follow it one by one. */
 typedef struct ask_item {
-    char kind;      /* '+' and '$' text, '-' an error, ':' a number, '*' an array, '_' nothing */
-    int64_t number; /* of ':'; of '*' how many items follow */
-    char *text;     /* ends with '\0' beyond its bytes; valid until the next item is read */
+    reply_kind kind; /* a map counts as an array of its keys and values */
+    int64_t number;  /* of an integer; of an array how many items follow */
+    char *text;      /* ends with '\0' beyond its bytes; valid until the next item is read */
     size_t bytes;
 } ask_item;
 
 /* Owned by the command that asks; ask_close ends it. */
 typedef struct ask {
     const char *command; /* of `baton`, for messages */
-    FILE *stream;
-    char *text;
-    size_t room;
+    int socket;
+    char *in; /* received: what was read of it, and what was not yet */
+    size_t in_bytes, in_read, in_capacity;
 } ask;
 
 /*

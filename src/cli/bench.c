@@ -3,56 +3,22 @@
 #include "baton/collect.h"
 #include "cli.h"
 
-#include <getopt.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static void help(void)
-{
-    puts(
-        "Usage: baton bench [OPTION...] [LOCK...]\n"
-        "       baton bench --collect [OPTION...]\n"
-        "       baton bench --board [OPTION...] [LOCK...]\n"
-        "Measures LOCKs (all, if none is named) side by side with pthread's mutex and Concurrency\n"
-        "Kit's MCS, in interleaved rounds. One thread alone only enters and exits; several "
-        "threads\n"
-        "also work inside and outside the critical section.\n"
-        "\n"
-        "  -t, --threads LIST   numbers of threads, as in 1,2,8 (1 and the number of processors)\n"
-        "      --inside NS      work in the critical section, in nanoseconds (50)\n"
-        "      --outside NS     work after it, on average (100)\n"
-        "      --park           who waits sleeps in the kernel after a while, instead of spinning\n"
-        "      --no-peers       without pthread and Concurrency Kit\n"
-        "\n"
-        "Columns: passages per second of all threads together; nanoseconds per passage; ratio to\n"
-        "the throughput of pthread, and of Concurrency Kit's MCS, in the same round; Jain's\n"
-        "fairness index (1: all threads alike); longest wait to enter, from an extra round that\n"
-        "clocks each entry; context switches.\n"
-        "An updates-lost error means that a lock let two threads in at a time.\n"
-        "\n"
-        "With --collect, measures store & collect instead: nanoseconds that STORE and COLLECT\n"
-        "take when k participants have stored, by one thread, which stores as one after another.\n"
-        "Then tree and matrix have a path of k marked nodes; many at once can mark more.\n"
-        "\n"
-        "      --collect        array, tree and matrix, instead of locks\n"
-        "      --value BYTES    size of each value (that of a word)\n"
-        "\n"
-        "Columns: the first STORE of the k-th to come; STOREs of those who have stored before;\n"
-        "COLLECT of all k values.\n"
-        "\n"
-        "With --board, measures what it costs a thread alone to be shown on a board: nanoseconds\n"
-        "per enter and exit by name, without and with a card on a board.\n"
-        "\n"
-        "      --board          the cost of a board, instead of locks against their peers\n"
-        "\n"
-        "For all:\n"
-        "  -s, --seconds S      for everything together (15)\n"
-        "  -r, --rounds N       rounds, of which the median is shown (5)\n"
-        "      --json           results as JSON\n"
-        "      --plot FILE.svg  throughput over threads, or nanoseconds over k, drawn by gnuplot\n"
-        "  -h, --help           this help");
-}
+/* The command line. */
+typedef struct wish {
+    contest locks;
+    collect_plan collect;
+    board_plan board;
+    load_plan load;
+    const char *password_file;
+    bench_view view;
+    bool about_collect, about_board, park, no_peers;
+    uint32_t seconds, rounds;
+} wish;
 
 /* Keeps plan->threads in order and each number once. */
 static void add_threads(contest *plan, uint32_t threads)
@@ -68,18 +34,150 @@ static void add_threads(contest *plan, uint32_t threads)
     plan->counts++;
 }
 
-/* "1,2,8" into plan->threads; false if it is anything else. */
-static bool parse_threads(char *list, contest *plan)
+/* "1,2,8" */
+static bool take_threads(void *into, const char *list)
 {
+    contest *plan = &((wish *)into)->locks;
     plan->counts = 0;
-    for (char *word; (word = strsep(&list, ",")) != NULL;) {
+    for (;;) {
+        char word[8];
+        size_t bytes = strcspn(list, ",");
         uint64_t number;
-        if (plan->counts == MOST_COUNTS || !parse_number(word, 1, MOST_THREADS, &number))
+        if (bytes >= sizeof word || plan->counts == MAX_COUNTS)
+            return false;
+        memcpy(word, list, bytes);
+        word[bytes] = '\0';
+        if (!parse_number(word, 1, MAX_THREADS, &number))
             return false;
         add_threads(plan, (uint32_t)number);
+        if (list[bytes] == '\0')
+            return true;
+        list += bytes + 1;
     }
-    return true;
 }
+
+static bool take_at(void *into, const char *list)
+{
+    return load_take_addresses(&((wish *)into)->load, list);
+}
+
+static bool take_mix(void *into, const char *mix)
+{
+    return load_take_mix(&((wish *)into)->load, mix);
+}
+
+static bool take_size(void *into, const char *size)
+{
+    return load_take_size(&((wish *)into)->load, size);
+}
+
+static bool take_prefix(void *into, const char *prefix)
+{
+    ((wish *)into)->load.prefix = prefix;
+    return prefix[0] != '\0' && strlen(prefix) <= LOAD_MAX_PREFIX;
+}
+
+static const option_row rows[] = {
+    {"threads", 't', "LIST", "numbers of threads, as in 1,2,8 (1 and the number of processors)",
+     .take = take_threads, .noun = "list of up to 32 numbers from 1 to 1024",
+     .unit = "one, as in 1,2,8"},
+    {"inside", 0, "NS", "work in the critical section, in nanoseconds", INTO(wish, locks.inside_ns),
+     .max = 1000000000, .unit = "nanoseconds", .usual = "50"},
+    {"outside", 0, "NS", "work after it, on average", INTO(wish, locks.outside_ns),
+     .max = 1000000000, .unit = "nanoseconds", .usual = "100"},
+    {"park", 0, NULL, "waiting threads sleep in the kernel after a while, instead of spinning",
+     INTO(wish, park)},
+    {"no-peers", 0, NULL, "without pthread and Concurrency Kit", INTO(wish, no_peers)},
+    HELP_TEXT("Columns: passages per second of all threads together; nanoseconds per passage; "
+              "ratio to the throughput of pthread, and of Concurrency Kit's MCS, in the same "
+              "round; Jain's fairness index (1: all threads alike); longest wait to enter, from an "
+              "extra round that clocks each entry; context switches.\n"
+              "An updates-lost error means that a lock let two threads in at a time."),
+    HELP_TEXT("With --collect, measures store & collect instead: nanoseconds that STORE and "
+              "COLLECT take when k participants have stored, by one thread, which stores as one "
+              "after another. Then tree and matrix have a path of k marked nodes; many at once can "
+              "mark more."),
+    {"collect", 0, NULL, "array, tree and matrix, instead of locks", INTO(wish, about_collect)},
+    {"value", 0, "BYTES", "size of each value (that of a word)", INTO(wish, collect.value_bytes),
+     .least = 1, .max = BATON_MAX_VALUE_BYTES, .unit = "bytes"},
+    HELP_TEXT("Columns: the first STORE of the k-th participant; STOREs of participants that have "
+              "stored before; COLLECT of all k values."),
+    HELP_TEXT("With --board, measures what it costs a thread alone to be shown on a board: "
+              "nanoseconds per enter and exit by name, without and with a card on a board."),
+    {"board", 0, NULL, "the cost of a board, instead of locks against their peers",
+     INTO(wish, about_board)},
+    HELP_TEXT("With --at, puts load on the nodes of a cluster, or on a server, and measures how "
+              "long each operation takes to be answered:"),
+    {"at", 0, "ADDR[,ADDR...]", "HOST:PORT, or the path of a Unix socket; clients use them in turn",
+     .take = take_at, .noun = "list of up to 16 addresses", .unit = "one, as in a:7700,b:7700"},
+    {"password-file", 0, "FILE", "its first line is the cluster's password",
+     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    {"clients", 'c', "N", "connections, each with one operation at a time",
+     INTO(wish, load.clients), .least = 1, .max = LOAD_MAX_CLIENTS, .usual = "16"},
+    {"mix", 0, "LIST",
+     "of 'issue' (ISSUE in a section that goes on), 'section' (LOCK, ISSUE, EXIT), 'lock' (LOCK, "
+     "EXIT), 'try' (TRY, EXIT) and 'read' (READ), with their shares, as in issue=80,read=20",
+     .take = take_mix, .noun = "list of issue, section, lock, try and read",
+     .unit = "one, as in issue=80,read=20", .usual = "issue"},
+    {"locks", 0, "N", "that all clients share but for 'issue', where each has one of its own",
+     INTO(wish, load.locks), .least = 1, .max = LOAD_MAX_LOCKS, .usual = "1000"},
+    {"operation", 0, "OP", "what is issued, set or incr", INTO(wish, load.counts),
+     .choices = "set|incr", .usual = "set"},
+    {"size", 0, "BYTES[-BYTES]", "of each value that is set, or from which to which",
+     .take = take_size, .noun = "number from 1 to 32000, or two with a '-' in between",
+     .unit = "bytes", .usual = "64"},
+    {"rate", 0, "N",
+     "open loop: so many operations are due per second, whether others are answered or not, and "
+     "time counts from then. Without it, each client waits for its answer: closed loop",
+     INTO(wish, load.rate), .least = 1, .max = 10000000, .unit = "operations per second"},
+    {"count", 'n', "N", "end after so many operations", INTO(wish, load.count), .least = 1},
+    {"warm-up", 0, "S", "seconds before it is measured", INTO_SECONDS(wish, load.warm_up_ms),
+     .max = 3600000, .usual = "1"},
+    {"prefix", 0, "NAME", "with which the names of all locks begin", .take = take_prefix,
+     .noun = "name of 1 to 200 bytes", .unit = "one", .usual = "bench"},
+    HELP_TEXT("Columns: milliseconds that 50 %, 90 %, 99 %, 99.9 % of the operations took at most, "
+              "and the longest. Ctrl-C ends it, and prints what was measured so far."),
+    HELP_TEXT("For all:"),
+    {"seconds", 's', "S", "for everything together", INTO(wish, seconds), .least = 1, .max = 86400,
+     .unit = "seconds", .usual = "15"},
+    {"rounds", 'r', "N", "rounds, of which the median is shown", INTO(wish, rounds), .least = 1,
+     .max = MAX_ROUNDS, .usual = "5"},
+    {"json", 0, NULL, "results as JSON", INTO(wish, view.as_json)},
+    {"plot", 0, "FILE.svg",
+     "throughput over threads, nanoseconds over k, or milliseconds over percentiles, drawn by "
+     "gnuplot",
+     INTO(wish, view.plot)},
+    {0},
+};
+static_assert(MAX_COUNTS == 32 && MAX_THREADS == 1024, "as the noun of --threads says");
+static_assert(LOAD_MAX_ADDRESSES == 16 && LOAD_MAX_VALUE == 32000 && LOAD_MAX_PREFIX == 200,
+              "as the nouns of --at, --size and --prefix say");
+
+const command_line bench_line = {
+    .program = "baton bench",
+    .usage = "[OPTION...] [LOCK...]\n--collect [OPTION...]\n--board [OPTION...] [LOCK...]\n"
+             "--at ADDR[,ADDR...] [OPTION...]",
+    .intro = "Measures LOCKs (all, if none is named) side by side with pthread's mutex and "
+             "Concurrency Kit's MCS, in interleaved rounds. One thread alone only enters and "
+             "exits; several threads also work inside and outside the critical section.",
+    .rows = rows,
+    .max_words = OPTIONS_ANY,
+};
+
+/* The first of the options of that kind that was given, or NULL. */
+static const char *given_of(const options_got *got, const char *const *names)
+{
+    while (*names != NULL && !options_given(&bench_line, got, *names))
+        names++;
+    return *names;
+}
+
+static const char *const of_locks[] = {"threads", "inside", "outside", "park", "no-peers", NULL};
+static const char *const of_collect[] = {"value", NULL};
+static const char *const of_load[] = {"password-file", "clients", "mix",  "locks",
+                                      "operation",     "size",    "rate", "count",
+                                      "warm-up",       "prefix",  NULL};
+static const char *const not_of_load[] = {"collect", "board", "rounds", NULL};
 
 static void default_threads(contest *plan)
 {
@@ -87,20 +185,21 @@ static void default_threads(contest *plan)
     plan->threads[plan->counts++] = 1;
     if (processors > 1)
         plan->threads[plan->counts++] =
-            processors < MOST_THREADS ? (uint32_t)processors : MOST_THREADS;
+            processors < MAX_THREADS ? (uint32_t)processors : MAX_THREADS;
 }
 
 /* The locks named on the command line, or all; the peers in front of them if wanted. */
-static int choose(contest *plan, bool peers, int words, char **word)
+static int choose(contest *plan, bool peers, const options_got *got)
 {
     const contender *who;
     for (size_t i = 0; (who = contender_at(i)) != NULL; i++)
-        if (who->algorithm == NULL ? peers : words == 0)
+        if (who->algorithm == NULL ? peers : got->words == 0)
             plan->contender[plan->contenders++] = who;
-    for (int i = 0; i < words; i++) {
-        who = contender_find(word[i]);
+    for (int i = 0; i < got->words; i++) {
+        who = contender_find(got->word[i]);
         if (who == NULL)
-            return usage_error("bench", "no lock '%s' ('baton locks' lists them)", word[i]);
+            return options_wrong(&bench_line, "no lock '%s' ('baton locks' lists them)",
+                                 got->word[i]);
         bool there = false;
         for (size_t c = 0; c < plan->contenders; c++)
             there = there || plan->contender[c] == who;
@@ -110,175 +209,94 @@ static int choose(contest *plan, bool peers, int words, char **word)
     return EXIT_DONE;
 }
 
-/* The command line. */
-typedef struct wish {
-    contest locks;
-    collect_plan collect;
-    board_plan board;
-    bench_view view;
-    bool about_collect;
-    bool about_board;
-    bool peers;
-    const char *of_locks;   /* an option that was given and is about locks only; or NULL */
-    const char *of_collect; /* likewise */
-} wish;
+/* ---- what is measured ---- */
 
-enum { INSIDE = 256, OUTSIDE, PARK, NO_PEERS, COLLECT, VALUE, BOARD, JSON, PLOT };
-
-static const struct option options[] = {
-    {"threads", required_argument, NULL, 't'},
-    {"seconds", required_argument, NULL, 's'},
-    {"rounds", required_argument, NULL, 'r'},
-    {"inside", required_argument, NULL, INSIDE},
-    {"outside", required_argument, NULL, OUTSIDE},
-    {"park", no_argument, NULL, PARK},
-    {"no-peers", no_argument, NULL, NO_PEERS},
-    {"collect", no_argument, NULL, COLLECT},
-    {"value", required_argument, NULL, VALUE},
-    {"board", no_argument, NULL, BOARD},
-    {"json", no_argument, NULL, JSON},
-    {"plot", required_argument, NULL, PLOT},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-/* Options that are about locks only. */
-static int parse_lock_option(int option, wish *w)
+static int run_collect(wish *w, const options_got *got)
 {
-    uint64_t number;
-    for (const struct option *o = options; o->name != NULL; o++)
-        if (o->val == option)
-            w->of_locks = o->name;
-    switch (option) {
-    case 't':
-        if (!parse_threads(optarg, &w->locks))
-            return usage_error("bench",
-                               "--threads takes up to %d numbers from 1 to %d, as in 1,2,8",
-                               MOST_COUNTS, MOST_THREADS);
-        break;
-    case INSIDE:
-    case OUTSIDE:
-        if (!parse_number(optarg, 0, 1000000000, &number))
-            return usage_error("bench",
-                               "--inside and --outside take nanoseconds from 0 to 1000000000");
-        *(option == INSIDE ? &w->locks.inside_ns : &w->locks.outside_ns) = number;
-        break;
-    case PARK:
-        w->locks.waiting = BATON_PARK;
-        break;
-    default:
-        w->peers = false;
-    }
-    return EXIT_DONE;
-}
-
-static int parse_option(int option, wish *w, char **argv)
-{
-    uint64_t number;
-    switch (option) {
-    case 's':
-        if (!parse_number(optarg, 1, 86400, &number))
-            return usage_error("bench", "--seconds takes a whole number from 1 to 86400");
-        w->locks.seconds = w->collect.seconds = w->board.seconds = (double)number;
-        break;
-    case 'r':
-        if (!parse_number(optarg, 1, MOST_ROUNDS, &number))
-            return usage_error("bench", "--rounds takes a whole number from 1 to %d", MOST_ROUNDS);
-        w->locks.rounds = w->collect.rounds = w->board.rounds = (uint32_t)number;
-        break;
-    case COLLECT:
-        w->about_collect = true;
-        break;
-    case BOARD:
-        w->about_board = true;
-        break;
-    case VALUE:
-        if (!parse_number(optarg, 1, BATON_MOST_VALUE_BYTES, &number))
-            return usage_error("bench", "--value takes a number of bytes from 1 to %d",
-                               BATON_MOST_VALUE_BYTES);
-        w->collect.value_bytes = (size_t)number;
-        w->of_collect = "value";
-        break;
-    case JSON:
-        w->view.as_json = true;
-        break;
-    case PLOT:
-        w->view.plot = optarg;
-        break;
-    case ':':
-        return option_error("bench", "wants a value", argv);
-    case '?':
-        return option_error("bench", "is no option", argv);
-    default:
-        return parse_lock_option(option, w);
-    }
-    return EXIT_DONE;
-}
-
-static int run_collect(wish *w, const char *word)
-{
-    if (w->of_locks != NULL)
-        return usage_error("bench", "--%s is about locks, and --collect measures none",
-                           w->of_locks);
-    if (word != NULL)
-        return usage_error("bench", "unexpected '%s': --collect measures no locks", word);
+    const char *other = given_of(got, of_locks);
+    if (other != NULL)
+        return options_wrong(&bench_line, "--%s is about locks, and --collect measures none",
+                             other);
+    if (got->words > 0)
+        return options_wrong(&bench_line, "unexpected '%s': --collect measures no locks",
+                             got->word[0]);
+    w->collect.seconds = w->seconds;
+    w->collect.rounds = w->rounds;
     return bench_collect(&w->collect, &w->view);
 }
 
-static int run_board(wish *w, int words, char **word)
+static int run_board(wish *w, const options_got *got)
 {
-    if (w->of_locks != NULL || w->of_collect != NULL)
-        return usage_error("bench", "--%s does not go with --board",
-                           w->of_locks != NULL ? w->of_locks : w->of_collect);
+    const char *other = given_of(got, of_locks);
+    if (other == NULL)
+        other = given_of(got, of_collect);
+    if (other != NULL)
+        return options_wrong(&bench_line, "--%s does not go with --board", other);
     if (w->view.plot != NULL)
-        return usage_error("bench", "--board draws no plot");
-    int error = choose(&w->locks, false, words, word);
+        return options_wrong(&bench_line, "--board draws no plot");
+    int error = choose(&w->locks, false, got);
     if (error != EXIT_DONE)
         return error;
     for (size_t i = 0; i < w->locks.contenders; i++)
         if (w->locks.contender[i]->algorithm != NULL)
             w->board.lock[w->board.locks++] = w->locks.contender[i]->algorithm;
     if (w->board.locks == 0)
-        return usage_error("bench", "--board measures Baton's locks only");
+        return options_wrong(&bench_line, "--board measures Baton's locks only");
+    w->board.seconds = w->seconds;
+    w->board.rounds = w->rounds;
     return bench_board(&w->board, &w->view);
 }
 
-static int run_locks(wish *w, int words, char **word)
+static int run_locks(wish *w, const options_got *got)
 {
-    if (w->of_collect != NULL)
-        return usage_error("bench", "--%s needs --collect", w->of_collect);
-    int error = choose(&w->locks, w->peers, words, word);
+    const char *other = given_of(got, of_collect);
+    if (other != NULL)
+        return options_wrong(&bench_line, "--%s needs --collect", other);
+    int error = choose(&w->locks, !w->no_peers, got);
     if (error != EXIT_DONE)
         return error;
     if (w->locks.counts == 0)
         default_threads(&w->locks);
+    if (w->park)
+        w->locks.waiting = BATON_PARK;
+    w->locks.seconds = w->seconds;
+    w->locks.rounds = w->rounds;
     return bench_locks(&w->locks, &w->view);
 }
 
-int cmd_bench(int argc, char **argv)
+static int run_load(wish *w, const options_got *got)
+{
+    const char *other = given_of(got, of_locks);
+    other = other != NULL ? other : given_of(got, of_collect);
+    other = other != NULL ? other : given_of(got, not_of_load);
+    if (other != NULL)
+        return options_wrong(&bench_line, "--%s does not go with --at", other);
+    if (got->words > 0)
+        return options_wrong(&bench_line, "unexpected '%s': --at measures a cluster as a whole",
+                             got->word[0]);
+    bool is_timed = w->load.count == 0 || options_given(&bench_line, got, "seconds");
+    w->load.ms = is_timed ? (uint64_t)w->seconds * 1000 : 0;
+    return bench_load(&w->load, w->password_file, &w->view);
+}
+
+int cmd_bench(char **argv)
 {
     wish w = {
-        .locks = {.rounds = 5, .seconds = 15, .inside_ns = 50, .outside_ns = 100},
-        .collect = {.rounds = 5, .seconds = 15, .value_bytes = sizeof(baton_word)},
-        .board = {.rounds = 5, .seconds = 15},
+        .collect = {.value_bytes = sizeof(baton_word)},
         .view = {.with_progress = isatty(STDERR_FILENO)},
-        .peers = true,
     };
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":t:s:r:h", options, NULL)) != -1;) {
-        if (option == 'h') {
-            help();
-            return finish_output("bench");
-        }
-        int error = parse_option(option, &w, argv);
-        if (error != EXIT_DONE)
-            return error;
-    }
+    options_got got;
+    int code;
+    if (!read_options(&bench_line, argv, &w, &got, &code))
+        return code;
+    if (options_given(&bench_line, &got, "at"))
+        return run_load(&w, &got);
+    const char *of_others = given_of(&got, of_load);
+    if (of_others != NULL)
+        return options_wrong(&bench_line, "--%s needs --at", of_others);
     if (w.about_collect && w.about_board)
-        return usage_error("bench", "--collect and --board are two measurements; choose one");
-    if (w.about_board)
-        return run_board(&w, argc - optind, argv + optind);
-    if (w.about_collect)
-        return run_collect(&w, argv[optind]);
-    return run_locks(&w, argc - optind, argv + optind);
+        return options_wrong(&bench_line, "--collect and --board are two measurements; choose one");
+    return w.about_board     ? run_board(&w, &got)
+           : w.about_collect ? run_collect(&w, &got)
+                             : run_locks(&w, &got);
 }

@@ -2,9 +2,10 @@
 #ifndef BATON_CLI_BENCH_H
 #define BATON_CLI_BENCH_H
 
-#include "../../bench/bench.h"
-#include "../../bench/board.h"
-#include "../../bench/collect.h"
+#include "board.h"
+#include "collect.h"
+#include "contest.h"
+#include "load.h"
 
 /* How the results are to be shown. */
 typedef struct bench_view {
@@ -17,6 +18,7 @@ typedef struct bench_view {
 int bench_locks(contest *plan, const bench_view *view);
 int bench_collect(collect_plan *plan, const bench_view *view);
 int bench_board(board_plan *plan, const bench_view *view);
+int bench_load(load_plan *plan, const char *password_file, const bench_view *view);
 
 /*
  * One kind of measurement, for bench_run. `measure` and `draw` return NULL, or what went wrong;

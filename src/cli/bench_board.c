@@ -8,7 +8,7 @@
 
 typedef struct board_results {
     const board_plan *plan;
-    board_outcome outcome[MOST_BOARD_LOCKS];
+    board_outcome outcome[MAX_BOARD_LOCKS];
 } board_results;
 
 static void show_progress(double share, const char *lock)

@@ -8,7 +8,7 @@
 
 typedef struct lock_results {
     const contest *plan;
-    outcome outcomes[MOST_CONTENDERS * MOST_COUNTS];
+    outcome outcomes[MAX_CONTENDERS * MAX_COUNTS];
 } lock_results;
 
 static void show_progress(double share, const char *name, uint32_t threads)

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 1 << 16 };
+enum { MAX_BYTES = 1 << 16 };
 
-static char *read_all(const char *command, const char *file)
+static char *read_all(const command_line *line, const char *file)
 {
     FILE *from = fopen(file, "re");
-    char *text = malloc(MOST_BYTES + 1);
-    size_t bytes = from != NULL && text != NULL ? fread(text, 1, MOST_BYTES + 1, from) : 0;
-    bool fine = from != NULL && text != NULL && !ferror(from) && bytes <= MOST_BYTES &&
+    char *text = malloc(MAX_BYTES + 1);
+    size_t bytes = from != NULL && text != NULL ? fread(text, 1, MAX_BYTES + 1, from) : 0;
+    bool fine = from != NULL && text != NULL && !ferror(from) && bytes <= MAX_BYTES &&
                 memchr(text, '\0', bytes) == NULL;
     if (!fine) {
         const char *why = from == NULL || ferror(from) ? strerror(errno) : "is no file of settings";
-        fprintf(stderr, "baton %s: cannot read %s: %s\n", command, file, why);
+        fprintf(stderr, "%s: cannot read %s: %s\n", line->program, file, why);
         free(text);
         text = NULL;
     } else {
@@ -42,26 +42,36 @@ static char *trim(char *text)
     return text;
 }
 
-int config_read(const char *command, const char *file, char **text,
-                int (*take)(void *context, const char *key, char *value), void *context)
+/* "KEY = VALUE" */
+static bool take_setting(const command_line *line, char *setting, void *into, void *unused,
+                         options_got *got)
 {
-    *text = read_all(command, file);
+    char *equals = strchr(setting, '=');
+    if (equals == NULL) {
+        options_wrong(line, "a setting is KEY = VALUE");
+        return false;
+    }
+    *equals = '\0';
+    const char *key = trim(setting);
+    const char *value = trim(equals + 1);
+    return options_set(line, key, value, into, unused, got) == OPTIONS_FINE;
+}
+
+int config_read(const command_line *line, const char *file, char **text, void *into, void *unused,
+                options_got *got)
+{
+    *text = read_all(line, file);
     if (*text == NULL)
         return EXIT_FAILED;
     uint32_t number = 0;
-    for (char *rest = *text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+    for (char *rest = *text, *setting; (setting = strsep(&rest, "\n")) != NULL;) {
         number++;
-        char *key = trim(line);
-        if (*key == '\0' || *key == '#')
+        setting = trim(setting);
+        if (*setting == '\0' || *setting == '#')
             continue;
-        char *equals = strchr(key, '=');
-        if (equals != NULL)
-            *equals = '\0';
-        int error = equals != NULL ? take(context, trim(key), trim(equals + 1))
-                                   : usage_error(command, "a setting is KEY = VALUE");
-        if (error != EXIT_DONE) {
-            fprintf(stderr, "baton %s: that is in %s, line %u\n", command, file, number);
-            return error;
+        if (!take_setting(line, setting, into, unused, got)) {
+            fprintf(stderr, "%s: that is in %s, line %u\n", line->program, file, number);
+            return EXIT_USAGE;
         }
     }
     return EXIT_DONE;

@@ -2,14 +2,14 @@
 #ifndef BATON_CLI_CONFIG_H
 #define BATON_CLI_CONFIG_H
 
-#include <stdint.h>
+#include "options.h"
 
 /*
- * Calls `take` for each setting, until it is not EXIT_DONE; says on standard error in which line
- * that was. Keys and values are in *text, which is to be freed when they are used no more.
- * EXIT_DONE, or the code to exit with.
+ * Takes the settings of the file, which are named as the options of the command, after these were
+ * read; see options_set. Says on standard error which line is wrong. Values are in *text, to be
+ * freed when they are used no more. EXIT_DONE, or the code to exit with.
  */
-int config_read(const char *command, const char *file, char **text,
-                int (*take)(void *context, const char *key, char *value), void *context);
+int config_read(const command_line *line, const char *file, char **text, void *into, void *unused,
+                options_got *got);
 
 #endif

@@ -32,7 +32,7 @@ static int take_text(ask *a, char *text, size_t bytes)
 
 static int take_number(ask *a, int64_t *number)
 {
-    ask_item item;
+    ask_item item = {0};
     int error = ask_next(a, &item);
     *number = item.number;
     return error;

@@ -2,33 +2,40 @@
 #include "ask.h"
 #include "cli.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 29, MOST_BYTES = 60000 }; /* as baton_client_issue has it */
+enum { MAX_WORDS = 29, MAX_BYTES = 60000 }; /* as baton_client_issue has it */
 
-static void help(void)
-{
-    puts(
-        "Usage: baton issue OPERATION [ARGUMENT...]\n"
-        "Executes an operation on what a lock of a cluster guards. To be called by the command of\n"
-        "'baton run', which holds the lock: with the lock, the right to change is lost.\n"
-        "\n"
-        "  SET KEY VALUE        the value of the key, from now on\n"
-        "  GET KEY              prints its value; nothing if there is none\n"
-        "  DEL KEY              prints 1, or 0 if there was no such key\n"
-        "  INCR KEY [BY]        adds to a number, and prints the sum\n"
-        "  CAS KEY EQ OLD NEW   changes the value if it is OLD; prints 1, or 0 if it is not\n"
-        "  CAS KEY NX NEW       the same if there is no such key\n"
-        "  SCAN [FROM [COUNT]]  prints keys and values, with a tab in between\n"
-        "  -h, --help           this help\n"
-        "\n"
-        "Exit code: 0 executed, 1 the operation is wrong, 64 wrong usage, 69 the connection "
-        "broke:\n"
-        "executed or not, 76 the lock was lost: not executed.");
-}
+static const option_row rows[] = {
+    HELP_ARGUMENT("SET KEY VALUE", "sets the value of the key"),
+    HELP_ARGUMENT("GET KEY", "prints its value; nothing if there is none"),
+    HELP_ARGUMENT("DEL KEY", "prints 1, or 0 if there was no such key"),
+    HELP_ARGUMENT("INCR KEY [BY]", "adds to a number, and prints the sum"),
+    HELP_ARGUMENT("CAS KEY EQ OLD NEW",
+                  "changes the value if it is OLD; prints 1, or 0 if it is not"),
+    HELP_ARGUMENT("CAS KEY NX NEW", "the same if there is no such key"),
+    HELP_ARGUMENT("SCAN [FROM [COUNT]]", "prints keys and values, with a tab in between"),
+    {0},
+};
+
+const command_line issue_line = {
+    .program = "baton issue",
+    .usage = "OPERATION [ARGUMENT...]",
+    .intro = "Executes an operation on what a lock of a cluster guards. To be called by the "
+             "command of 'baton run', which holds the lock: whoever loses the lock loses the right "
+             "to change the data.",
+    .rows = rows,
+    .end = "Exit code: 0 executed, 1 the operation is wrong, 64 wrong usage, 69 the connection "
+           "broke: executed or not, 76 the lock was lost: not executed.",
+    .least_words = 1,
+    .max_words = MAX_WORDS,
+    .takes = "it takes an operation of 1 to 29 words",
+    .stop_after = 1,
+};
+static_assert(MAX_WORDS == 29, "as issue_line.takes says");
 
 static int print_text(const ask_item *item)
 {
@@ -46,7 +53,7 @@ static int print_scan(ask *a)
         next = strndup(item.text, item.bytes);
     if (error == EXIT_DONE)
         error = ask_next(a, &item);
-    int64_t count = item.kind == '*' ? item.number : 0;
+    int64_t count = item.kind == REPLY_ARRAY ? item.number : 0;
     for (int64_t i = 0; error == EXIT_DONE && i < count; i++) {
         error = ask_next(a, &item);
         if (error != EXIT_DONE)
@@ -63,11 +70,11 @@ static int print_scan(ask *a)
 static int print_result(ask *a, const ask_item *item)
 {
     switch (item->kind) {
-    case '*':
+    case REPLY_ARRAY:
         return print_scan(a);
-    case '_':
+    case REPLY_NULL:
         return EXIT_DONE;
-    case '-':
+    case REPLY_ERROR:
         fprintf(stderr, "baton issue: %s\n", item->text);
         return strncmp(item->text, "LOST ", 5) == 0      ? EXIT_LOST
                : strncmp(item->text, "UNKNOWN ", 8) == 0 ? EXIT_UNREACHABLE
@@ -88,26 +95,18 @@ static int no_session(void)
     return EXIT_USAGE;
 }
 
-int cmd_issue(int argc, char **argv)
+int cmd_issue(char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
-        if (option != 'h')
-            return option_error("issue", "is no option", argv);
-        help();
-        return finish_output("issue");
-    }
-    size_t count = (size_t)(argc - optind);
-    const char *const *words = (const char *const *)argv + optind;
+    options_got got;
+    int code;
+    if (!read_options(&issue_line, argv, NULL, &got, &code))
+        return code;
     const char *path = getenv("BATON_SESSION");
-    if (count == 0 || count > MOST_WORDS)
-        return usage_error("issue", "it takes an operation of 1 to %d words", MOST_WORDS);
     size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += strlen(words[i]);
-    if (bytes > MOST_BYTES)
-        return usage_error("issue", "an operation has %d bytes at most", MOST_BYTES);
+    for (int i = 0; i < got.words; i++)
+        bytes += strlen(got.word[i]);
+    if (bytes > MAX_BYTES)
+        return options_wrong(&issue_line, "an operation has %d bytes at most", MAX_BYTES);
     if (path == NULL || path[0] == '\0')
         return no_session();
     ask a;
@@ -117,7 +116,7 @@ int cmd_issue(int argc, char **argv)
                 strerror(errno));
         return EXIT_UNREACHABLE;
     }
-    int code = ask_exchange(&a, count, words, &item);
+    code = ask_exchange(&a, (size_t)got.words, (const char *const *)got.word, &item);
     if (code == EXIT_DONE)
         code = print_result(&a, &item);
     ask_close(&a);

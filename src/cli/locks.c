@@ -4,36 +4,43 @@
 #include "held.h"
 #include "json.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-static void help(void)
-{
-    puts(
-        "Usage: baton locks [--json]\n"
-        "       baton locks [--json] --space LOCKS PARTICIPANTS\n"
-        "       baton locks [--json] --at ADDR [PATTERN]\n"
-        "Lists the lock algorithms and what they promise.\n"
-        "\n"
-        "  --space     instead: bytes that LOCKS locks for PARTICIPANTS participants take, header\n"
-        "              and padding included, from the sizes of the real types\n"
-        "  --at ADDR   instead: the locks that are held at the server there, HOST:PORT or the "
-        "path\n"
-        "              of a Unix socket; of those names only that match PATTERN, as file names do\n"
-        "  --password-file FILE  of that server ($BATON_PASSWORD_FILE)\n"
-        "  --json      the same as JSON\n"
-        "  -h, --help  this help\n"
-        "\n"
-        "Columns: FIFO, entries in the order of doorways; LOCKOUT-FREE, every process that tries\n"
+typedef struct wish {
+    bool as_json, of_space;
+    const char *at, *password_file;
+} wish;
+
+static const option_row rows[] = {
+    {"space", 0, NULL,
+     "instead: bytes that LOCKS locks for PARTICIPANTS participants take, header and padding "
+     "included, from the sizes of the real types",
+     INTO(wish, of_space)},
+    {"at", 0, "ADDR",
+     "instead: the locks that are held at the server there, HOST:PORT or the path of a Unix "
+     "socket; only those whose names match PATTERN, as file names do",
+     INTO(wish, at)},
+    {"password-file", 0, "FILE", "its first line is the password of that server",
+     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    {"json", 0, NULL, "the same as JSON", INTO(wish, as_json)},
+    {0},
+};
+
+const command_line locks_line = {
+    .program = "baton locks",
+    .usage = "[--json]\n[--json] --space LOCKS PARTICIPANTS\n[--json] --at ADDR [PATTERN]",
+    .intro = "Lists the lock algorithms and what they promise.",
+    .rows = rows,
+    .end =
+        "Columns: FIFO, entries in the order of doorways; LOCKOUT-FREE, every process that tries "
         "enters; WAIT-FREE EXIT, exit takes a bounded number of steps whatever others do; TRY, "
-        "has\n"
-        "a try that does not wait; BYPASS, how many critical sections of others a waiting process\n"
-        "may see if all go on taking steps; NEEDS, instructions beyond atomic reads and writes;\n"
-        "SPACE, registers for L locks and n participants (N: n rounded up to a power of two); "
-        "MOST,\n"
-        "the largest n.");
-}
+        "has a try that does not wait; BYPASS, how many critical sections of others a waiting "
+        "process may see if all go on taking steps; NEEDS, instructions beyond atomic reads and "
+        "writes; SPACE, registers for L locks and n participants (N: n rounded up to a power of "
+        "two); MOST, the largest n.",
+    .max_words = OPTIONS_ANY,
+};
 
 static const char *yes(bool value)
 {
@@ -46,12 +53,12 @@ static void print_table(void)
            "WAIT-FREE EXIT", "TRY", "BYPASS", "NEEDS", "SPACE", "MOST", "FROM");
     const baton_algorithm *a;
     for (size_t i = 0; (a = baton_algorithm_at(i)) != NULL; i++) {
-        char most[16] = "any";
-        if (a->most_participants != 0)
-            snprintf(most, sizeof most, "%" PRIu32, a->most_participants);
+        char max[16] = "any";
+        if (a->max_participants != 0)
+            snprintf(max, sizeof max, "%" PRIu32, a->max_participants);
         printf("%-15s %-5s %-13s %-15s %-4s %-10s %-10s %-9s %-6s %s\n", a->name, yes(a->fifo),
                yes(a->lockout_free), yes(a->wait_free_exit), yes(a->has_try), a->bypass,
-               a->instructions, a->space, most, a->source);
+               a->instructions, a->space, max, a->source);
     }
 }
 
@@ -72,10 +79,10 @@ static void print_table_json(void)
         json_string(&j, "bypass", a->bypass);
         json_string(&j, "instructions", a->instructions);
         json_string(&j, "registers", a->space);
-        if (a->most_participants != 0)
-            json_integer(&j, "most_participants", a->most_participants);
+        if (a->max_participants != 0)
+            json_integer(&j, "max_participants", a->max_participants);
         else
-            json_null(&j, "most_participants");
+            json_null(&j, "max_participants");
         json_close(&j, '}');
     }
     json_close(&j, ']');
@@ -120,60 +127,38 @@ static void print_space_json(uint32_t locks, uint32_t participants)
     json_close(&j, '}');
 }
 
-int cmd_locks(int argc, char **argv)
+static int show_table(const wish *w, const options_got *got)
 {
-    enum { JSON = 256, SPACE, AT, PASSWORD };
-    static const struct option options[] = {
-        {"json", no_argument, NULL, JSON},   {"space", no_argument, NULL, SPACE},
-        {"at", required_argument, NULL, AT}, {"password-file", required_argument, NULL, PASSWORD},
-        {"help", no_argument, NULL, 'h'},    {NULL, 0, NULL, 0},
-    };
-    bool as_json = false;
-    bool of_space = false;
-    const char *at = NULL;
-    const char *password_file = NULL;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        switch (option) {
-        case JSON:
-            as_json = true;
-            break;
-        case SPACE:
-            of_space = true;
-            break;
-        case AT:
-            at = optarg;
-            break;
-        case PASSWORD:
-            password_file = optarg;
-            break;
-        case 'h':
-            help();
-            return finish_output("locks");
-        case ':':
-            return option_error("locks", "wants a value", argv);
-        default:
-            return option_error("locks", "is no option", argv);
-        }
-    }
-    int words = argc - optind;
-    if (at != NULL && (of_space || words > 1))
-        return usage_error("locks", "--at takes one pattern at most, and no --space");
-    if (at != NULL)
-        return (as_json ? print_held_json : print_held)(at, password_file, argv[optind]);
-    if (!of_space) {
-        if (words != 0)
-            return usage_error("locks", "unexpected '%s'", argv[optind]);
-        (as_json ? print_table_json : print_table)();
-        return finish_output("locks");
-    }
-    if (words != 2)
-        return usage_error("locks", "--space takes two numbers, of locks and of participants");
-    uint64_t numbers[2];
-    for (int i = 0; i < 2; i++)
-        if (!parse_number(argv[optind + i], 1, UINT32_MAX, &numbers[i]))
-            return usage_error("locks", "'%s' is not a whole number from 1 to %" PRIu32,
-                               argv[optind + i], UINT32_MAX);
-    (as_json ? print_space_json : print_space)((uint32_t)numbers[0], (uint32_t)numbers[1]);
+    if (got->words != 0)
+        return options_wrong(&locks_line, "unexpected '%s'", got->word[0]);
+    (w->as_json ? print_table_json : print_table)();
     return finish_output("locks");
+}
+
+static int show_space(const wish *w, const options_got *got)
+{
+    uint64_t numbers[2];
+    if (got->words != 2)
+        return options_wrong(&locks_line,
+                             "--space takes two numbers, of locks and of participants");
+    for (int i = 0; i < 2; i++)
+        if (!parse_number(got->word[i], 1, UINT32_MAX, &numbers[i]))
+            return options_wrong(&locks_line, "'%s' is not a whole number from 1 to %" PRIu32,
+                                 got->word[i], UINT32_MAX);
+    (w->as_json ? print_space_json : print_space)((uint32_t)numbers[0], (uint32_t)numbers[1]);
+    return finish_output("locks");
+}
+
+int cmd_locks(char **argv)
+{
+    wish w = {0};
+    options_got got;
+    int code;
+    if (!read_options(&locks_line, argv, &w, &got, &code))
+        return code;
+    if (w.at != NULL && (w.of_space || got.words > 1))
+        return options_wrong(&locks_line, "--at takes one pattern at most, and no --space");
+    if (w.at != NULL)
+        return (w.as_json ? print_held_json : print_held)(w.at, w.password_file, got.word[0]);
+    return w.of_space ? show_space(&w, &got) : show_table(&w, &got);
 }

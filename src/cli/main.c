@@ -9,18 +9,22 @@
 static const struct command {
     const char *name;
     const char *summary;
-    int (*run)(int argc, char **argv);
+    const command_line *line;
+    int (*run)(char **argv);
 } commands[] = {
-    {"bench", "measure locks against pthread and Concurrency Kit", cmd_bench},
-    {"issue", "change what a lock of a cluster guards, from within 'baton run'", cmd_issue},
-    {"locks", "list the lock algorithms, or the locks that a server has given", cmd_locks},
-    {"read", "print what a node of a cluster has under a key", cmd_read},
-    {"release", "take a lock away from its holder, by force", cmd_release},
-    {"run", "run a command while holding a lock", cmd_run},
-    {"serve", "serve locks over the network, in the protocol of Redis", cmd_serve},
-    {"node", "run a node of a cluster: locks and data that survive crashes", cmd_node},
-    {"status", "say how the nodes of a cluster are", cmd_status},
-    {"top", "show who holds and who waits, live", cmd_top},
+    {"bench", "measure locks against pthread and Concurrency Kit, or a cluster", &bench_line,
+     cmd_bench},
+    {"issue", "change what a lock of a cluster guards, from within 'baton run'", &issue_line,
+     cmd_issue},
+    {"locks", "list the lock algorithms, or the locks that a server has given", &locks_line,
+     cmd_locks},
+    {"read", "print what a node of a cluster has under a key", &read_line, cmd_read},
+    {"release", "take a lock away from its holder, by force", &release_line, cmd_release},
+    {"run", "run a command while holding a lock", &run_line, cmd_run},
+    {"serve", "serve locks over the network, in the protocol of Redis", &serve_line, cmd_serve},
+    {"node", "run a node of a cluster: locks and data that survive crashes", &node_line, cmd_node},
+    {"status", "say how the nodes of a cluster are", &status_line, cmd_status},
+    {"top", "show who holds and who waits, live", &top_line, cmd_top},
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -40,13 +44,22 @@ static void help(FILE *out)
           out);
 }
 
-static int run(const char *name, int argc, char **argv)
+static const struct command *find(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(argc, argv);
+            return &commands[i];
     fprintf(stderr, "baton: no command '%s'; see 'baton --help'\n", name);
-    return EXIT_USAGE;
+    return NULL;
+}
+
+static int help_about(const char *name)
+{
+    const struct command *command = find(name);
+    if (command == NULL)
+        return EXIT_USAGE;
+    options_help(command->line, stdout);
+    return finish_output(name);
 }
 
 int main(int argc, char **argv)
@@ -58,7 +71,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (strcmp(word, "help") == 0 && argc > 2)
-        return run(argv[2], 2, (char *[]){argv[2], (char[]){"--help"}, NULL});
+        return help_about(argv[2]);
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) {
         help(stdout);
         return finish_output("help");
@@ -67,5 +80,6 @@ int main(int argc, char **argv)
         printf("baton %s\n", baton_version());
         return finish_output("--version");
     }
-    return run(word, argc - 1, argv + 1);
+    const struct command *command = find(word);
+    return command != NULL ? command->run(argv + 1) : EXIT_USAGE;
 }

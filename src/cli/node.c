@@ -1,239 +1,187 @@
 /* `baton node`: reads the command line, and runs a node of a cluster. */
-#include "../net/listen.h"
-#include "../node/daemon.h"
 #include "cli.h"
 #include "config.h"
-#include "places.h"
+#include "daemon.h"
+#include "listen.h"
 #include "server_options.h"
+#include "server_paths.h"
 
-#include <getopt.h>
+#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void help(void)
-{
-    puts(
-        "Usage: baton node --id ID --peers ID=HOST:PORT,... --data DIR [OPTION...]\n"
-        "Runs one node of a cluster: locks that survive the crash of a minority of nodes, and for\n"
-        "each a key-value store that only its holder may change.\n"
-        "\n"
-        "      --id ID               this node; 1 to 32 of a-z, 0-9 and '-'\n"
-        "      --peers LIST          all nodes, this one too, and where they talk to each other;\n"
-        "                            the same list on all of them\n"
-        "      --data DIR            what this node must not forget; made if it is not there\n"
-        "  -c, --client ADDR         where clients connect: HOST:PORT, or the path of a Unix\n"
-        "                            socket; may be repeated (127.0.0.1:7700)\n"
-        "      --http PORT|HOST:PORT /health, and /metrics for Prometheus; no password is asked "
-        "for\n"
-        "      --ack all|owner       who hears that an operation was accepted: all nodes, or the\n"
-        "                            one whose operation it is (owner)\n"
-        "      --durability HOW      disk: what was acknowledged survives the loss of power at "
-        "all\n"
-        "                            nodes; memory: it survives as long as a majority runs (disk)\n"
-        "      --consensus ENGINE    what decides how an epoch ends: paxos, among the nodes "
-        "(paxos), "
-        "or\n"
-        "                            etcd[/NAME]=URL,...: an etcd cluster; the same engine on all\n"
-        "                            nodes, for ever\n"
-        "      --auth-file FILE      its first line is the secret of this cluster, for nodes and\n"
-        "                            clients; needed beyond this machine\n"
-        "      --max-bytes BYTES     that the data may take (1073741824)\n"
-        "      --drain MS            on SIGTERM, wait so long for sections held here, and give "
-        "tokens\n"
-        "                            to other nodes (3000); 0: end at once\n"
-        "      --config FILE         settings, a line for each: KEY = VALUE, named as these "
-        "options\n"
-        "                            are; what is given here wins\n"
-        "      --check-config        say whether all this makes sense, and end\n"
-        "      --log-level LEVEL     error, warn, info or debug (info)\n"
-        "  -h, --help                this help\n"
-        "\n"
-        "Ends on SIGINT and SIGTERM; at once, on a second one.");
-}
-
-enum {
-    ID = 256,
-    PEERS,
-    DATA,
-    HTTP,
-    ACK,
-    DURABILITY,
-    CONSENSUS,
-    AUTH,
-    BYTES,
-    DRAIN,
-    CONFIG,
-    CHECK,
-    LEVEL
-};
-
-static const struct option options[] = {
-    {"id", required_argument, NULL, ID},
-    {"peers", required_argument, NULL, PEERS},
-    {"data", required_argument, NULL, DATA},
-    {"client", required_argument, NULL, 'c'},
-    {"http", required_argument, NULL, HTTP},
-    {"ack", required_argument, NULL, ACK},
-    {"durability", required_argument, NULL, DURABILITY},
-    {"consensus", required_argument, NULL, CONSENSUS},
-    {"auth-file", required_argument, NULL, AUTH},
-    {"max-bytes", required_argument, NULL, BYTES},
-    {"drain", required_argument, NULL, DRAIN},
-    {"config", required_argument, NULL, CONFIG},
-    {"check-config", no_argument, NULL, CHECK},
-    {"log-level", required_argument, NULL, LEVEL},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 /* What was asked for. */
 typedef struct wish {
-    serve_settings serve;
-    node_daemon *daemon;
-    const char *id, *peers, *auth, *consensus;
-    bool only_check, wants_help;
-    char *config; /* the text of the file of settings, which others of these point into */
+    serve_settings serve; /* first: see take_http */
+    node_daemon daemon;
+    const char *id, *peers, *auth_file, *consensus, *config;
+    bool only_check;
 } wish;
 
-static int parse_option(int option, wish *w, char **argv)
-{
-    uint64_t number;
-    switch (option) {
-    case ID:
-        w->id = optarg;
-        return EXIT_DONE;
-    case PEERS:
-        w->peers = optarg;
-        return EXIT_DONE;
-    case DATA:
-        w->daemon->driver.data = optarg;
-        return EXIT_DONE;
-    case 'c':
-        if (w->serve.addresses == MOST_ADDRESSES)
-            return usage_error("node", "no more than %d addresses", MOST_ADDRESSES);
-        w->serve.address[w->serve.addresses++] = optarg;
-        return EXIT_DONE;
-    case HTTP:
-        w->serve.http = parse_http(optarg);
-        return w->serve.http != NULL ? EXIT_DONE
-                                     : usage_error("node", "--http takes a port, or HOST:PORT");
-    case ACK:
-        w->daemon->driver.ack_all = strcmp(optarg, "all") == 0;
-        return w->daemon->driver.ack_all || strcmp(optarg, "owner") == 0
-                   ? EXIT_DONE
-                   : usage_error("node", "--ack is all or owner");
-    case DURABILITY:
-        w->daemon->driver.durability = strcmp(optarg, "memory") == 0 ? STORE_MEMORY : STORE_DISK;
-        return w->daemon->driver.durability == STORE_MEMORY || strcmp(optarg, "disk") == 0
-                   ? EXIT_DONE
-                   : usage_error("node", "--durability is disk or memory");
-    case CONSENSUS:
-        w->consensus = optarg;
-        return EXIT_DONE;
-    case AUTH:
-        w->auth = optarg;
-        return EXIT_DONE;
-    case BYTES:
-        if (!parse_number(optarg, 1 << 20, 1ULL << 42, &number))
-            return usage_error("node", "--max-bytes takes a whole number from 1048576");
-        w->daemon->driver.most_bytes = (size_t)number;
-        return EXIT_DONE;
-    case DRAIN:
-        return parse_number(optarg, 0, 3600000, &w->serve.drain)
-                   ? EXIT_DONE
-                   : usage_error("node", "--drain takes milliseconds, up to 3600000");
-    case CONFIG: /* was read before */
-        return EXIT_DONE;
-    case CHECK:
-        w->only_check = true;
-        return EXIT_DONE;
-    case LEVEL:
-        return parse_level(optarg, &w->serve.level)
-                   ? EXIT_DONE
-                   : usage_error("node", "--log-level is error, warn, info or debug");
-    default:
-        return option_error("node", option == ':' ? "wants a value" : "is no option", argv);
-    }
-}
+static const option_row rows[] = {
+    {"id", 0, "ID", "this node; 1 to 32 of a-z, 0-9 and '-'", INTO(wish, id)},
+    {"peers", 0, "LIST",
+     "all nodes, this one too, and where they talk to each other: ID=HOST:PORT,...; the same list "
+     "on all of them",
+     INTO(wish, peers)},
+    {"data", 0, "DIR", "what this node must not forget; made if it is not there",
+     INTO(wish, daemon.driver.data)},
+    {"client", 'c', "ADDR",
+     "where clients connect: HOST:PORT, or the path of a Unix socket; may be repeated",
+     INTO_LIST(wish, serve.address, serve.addresses), .usual = "127.0.0.1:7700"},
+    {"http", 0, "PORT|HOST:PORT", "/health, and /metrics for Prometheus; no password is asked for",
+     .take = take_http, .noun = "port, nor HOST:PORT", .unit = "either"},
+    {"ack", 0, "owner|all",
+     "who hears that an operation was accepted: the node whose operation it is, or all nodes",
+     INTO(wish, daemon.driver.ack_all), .choices = "owner|all", .usual = "owner"},
+    {"durability", 0, "disk|memory",
+     "disk: what was acknowledged survives the loss of power at all nodes; memory: it survives as "
+     "long as a majority runs",
+     INTO(wish, daemon.driver.durability), .choices = "disk|memory", .usual = "disk"},
+    {"consensus", 0, "ENGINE",
+     "what decides how an epoch ends: paxos, among the nodes; or etcd[/NAME]=URL,..., an etcd "
+     "cluster. The same engine on all nodes, for ever",
+     INTO(wish, consensus), .usual = "paxos"},
+    {"etcd-ca", 0, "FILE",
+     "trust an etcd at https:// that one of these certificates has signed, or whose own is among "
+     "them, and no other; without it, those that the system trusts",
+     INTO(wish, daemon.etcd.ca)},
+    {"etcd-cert", 0, "FILE", "certificate to show to etcd; with --etcd-key",
+     INTO(wish, daemon.etcd.cert)},
+    {"etcd-key", 0, "FILE", "its key, without a passphrase", INTO(wish, daemon.etcd.key)},
+    {"auth-file", 0, "FILE",
+     "its first line is the secret of this cluster, for nodes and clients; needed beyond this "
+     "machine",
+     INTO(wish, auth_file)},
+    {"max-bytes", 0, "BYTES", "that the data may take", INTO(wish, daemon.driver.max_bytes),
+     .least = 1 << 20, .max = 1ULL << 42, .unit = "bytes", .usual = "1073741824"},
+    {"drain", 0, "MS",
+     "on SIGTERM, wait so long for sections held here, and give tokens to other nodes; 0: end at "
+     "once",
+     INTO(wish, serve.drain), .max = 3600000, .unit = "milliseconds", .usual = "3000"},
+    {"config", 0, "FILE",
+     "settings, a line for each: KEY = VALUE, named as these options are; what is given here wins",
+     INTO(wish, config), .no_setting = true},
+    {"check-config", 0, NULL, "say whether all this makes sense, and end", INTO(wish, only_check)},
+    {"log-level", 0, "LEVEL", "error, warn, info or debug", INTO(wish, serve.level),
+     .choices = LOG_LEVELS, .usual = "info"},
+    {0},
+};
+static_assert(STORE_DISK == 0 && STORE_MEMORY == 1, "in the order of --durability");
 
-/* A setting of the file: as if it were given as an option. */
-static int take_setting(void *context, const char *key, char *value)
-{
-    static char *nothing[] = {NULL};
-    const struct option *o = options;
-    while (o->name != NULL && (strcmp(o->name, key) != 0 || o->has_arg == no_argument))
-        o++;
-    if (o->name == NULL || o->val == CONFIG)
-        return usage_error("node", "'%s' is no setting", key);
-    optarg = value;
-    return parse_option(o->val, context, nothing);
-}
-
-/* The file of settings, if one is named; it is read first, so that options win. */
-static int read_config(int argc, char **argv, wish *w)
-{
-    const char *file = NULL;
-    for (int option; (option = getopt_long(argc, argv, ":c:h", options, NULL)) != -1;)
-        if (option == CONFIG)
-            file = optarg;
-    optind = 1;
-    return file == NULL ? EXIT_DONE : config_read("node", file, &w->config, take_setting, w);
-}
+const command_line node_line = {
+    .program = "baton node",
+    .usage = "--id ID --peers ID=HOST:PORT,... --data DIR [OPTION...]",
+    .intro = "Runs one node of a cluster: locks that survive the crash of a minority of nodes, and "
+             "for each a key-value store that only its holder may change.",
+    .rows = rows,
+    .end = "Ends on SIGINT and SIGTERM; at once, on a second one.",
+};
 
 static bool is_local(const wish *w)
 {
     for (uint32_t i = 0; i < w->serve.addresses; i++)
         if (!listen_is_local(w->serve.address[i]))
             return false;
-    return driver_is_local(&w->daemon->driver) &&
+    return driver_is_local(&w->daemon.driver) &&
            (w->serve.http == NULL || listen_is_local(w->serve.http));
+}
+
+/* Whether something of that kind begins there, as OpenSSL looks for it. */
+static bool has_pem(FILE *file, const char *kind)
+{
+    char line[128];
+    while (fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "-----BEGIN ", 11) == 0 && strstr(line, kind) != NULL)
+            return true;
+    return false;
+}
+
+/* EXIT_DONE if it is a file that has something of that kind in it. */
+static int check_file(const char *path, const char *kind)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        fprintf(stderr, "baton node: cannot read %s: %s\n", path, strerror(errno));
+        return EXIT_FAILED;
+    }
+    bool fine = has_pem(file, kind);
+    fclose(file);
+    if (!fine)
+        fprintf(stderr, "baton node: %s has no %s in PEM: a text with a line -----BEGIN %s-----\n",
+                path, kind, kind);
+    return fine ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* What TLS needs is readable, and of use. */
+static int check_files(const etcd_settings *e)
+{
+    const char *const files[] = {e->ca, e->cert, e->key};
+    static const char *const kinds[] = {"CERTIFICATE", "CERTIFICATE", "PRIVATE KEY"};
+    bool tls = false;
+    for (uint32_t i = 0; i < e->urls.count; i++)
+        tls = tls || e->urls.url[i].tls;
+    if ((e->cert == NULL) != (e->key == NULL))
+        return options_wrong(&node_line, "--etcd-cert and --etcd-key go together");
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (files[i] == NULL)
+            continue;
+        if (!tls)
+            return options_wrong(&node_line, "--etcd-ca, --etcd-cert and --etcd-key are for "
+                                             "--consensus etcd=https://HOST:PORT");
+        int code = check_file(files[i], kinds[i]);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    return EXIT_DONE;
 }
 
 /* paxos, or etcd=URL,... or etcd/NAME=URL,... */
 static int choose_engine(wish *w)
 {
-    char engine[PEERS_MOST_ENGINE + 1];
+    char engine[PEERS_MAX_ENGINE + 1];
     char words[ETCD_URLS_COMPLAINT];
     const char *equals = strchr(w->consensus, '=');
     if (strcmp(w->consensus, "paxos") == 0)
-        return EXIT_DONE;
+        return check_files(&w->daemon.etcd);
     size_t length = equals != NULL ? (size_t)(equals - w->consensus) : 0;
-    if (length == 0 || length > PEERS_MOST_ENGINE)
-        return usage_error("node", "--consensus is paxos, or etcd=http://HOST:PORT, or with a name "
-                                   "of up to 24 characters etcd/NAME=http://HOST:PORT");
+    if (length == 0 || length > PEERS_MAX_ENGINE)
+        return options_wrong(&node_line,
+                             "--consensus is paxos, or etcd=http://HOST:PORT, or with a name "
+                             "of up to 24 characters etcd/NAME=http://HOST:PORT");
     memcpy(engine, w->consensus, length);
     engine[length] = '\0';
-    if (!peers_set_engine(&w->daemon->driver.peers, engine))
-        return usage_error("node",
-                           "'%s' is no engine of consensus: paxos, etcd or etcd/NAME; a "
-                           "name is of a-z, 0-9 and '-'",
-                           engine);
-    return etcd_urls_parse(&w->daemon->etcd, equals + 1, words) ? EXIT_DONE
-                                                                : usage_error("node", "%s", words);
+    if (!peers_set_engine(&w->daemon.driver.peers, engine))
+        return options_wrong(&node_line,
+                             "'%s' is no engine of consensus: paxos, etcd or etcd/NAME; a "
+                             "name is of a-z, 0-9 and '-'",
+                             engine);
+    return etcd_urls_parse(&w->daemon.etcd.urls, equals + 1, words)
+               ? check_files(&w->daemon.etcd)
+               : options_wrong(&node_line, "%s", words);
 }
 
 /* EXIT_DONE if all that was asked for makes sense together. */
 static int check(wish *w)
 {
     char words[PEERS_COMPLAINT];
-    if (w->id == NULL || w->peers == NULL || w->daemon->driver.data == NULL)
-        return usage_error("node", "--id, --peers and --data are needed");
-    if (!peers_parse(&w->daemon->driver.peers, w->peers, w->id, words))
-        return usage_error("node", "%s", words);
+    if (w->id == NULL || w->peers == NULL || w->daemon.driver.data == NULL)
+        return options_wrong(&node_line, "--id, --peers and --data are needed");
+    if (!peers_parse(&w->daemon.driver.peers, w->peers, w->id, words))
+        return options_wrong(&node_line, "%s", words);
     if (words[0] != '\0')
         fprintf(stderr, "baton node: %s\n", words);
-    if (w->serve.addresses == 0)
-        w->serve.address[w->serve.addresses++] = "127.0.0.1:7700";
-    if (w->auth == NULL && !is_local(w))
-        return usage_error("node", "an address beyond this machine needs --auth-file");
-    return w->consensus != NULL ? choose_engine(w) : EXIT_DONE;
+    if (w->auth_file == NULL && !is_local(w))
+        return options_wrong(&node_line, "an address beyond this machine needs --auth-file");
+    return choose_engine(w);
 }
 
 static int run(wish *w)
 {
     char *secret = NULL;
-    if (w->auth != NULL && (secret = read_password("node", w->auth)) == NULL)
+    if (w->auth_file != NULL && (secret = read_password("node", w->auth_file)) == NULL)
         return EXIT_FAILED;
     if (w->only_check) {
         puts("fine");
@@ -241,7 +189,7 @@ static int run(wish *w)
         return EXIT_DONE;
     }
     w->serve.secret = secret;
-    w->daemon->driver.secret = (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
+    w->daemon.driver.secret = (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
     const char *trouble = serve(&w->serve);
     free(secret);
     if (trouble == NULL)
@@ -250,51 +198,35 @@ static int run(wish *w)
     return EXIT_FAILED;
 }
 
-static int read_options(int argc, char **argv, wish *w)
+/* EXIT_DONE, if there is a file of settings, after it was read. */
+static int read_config(wish *w, options_got *got, char **text)
 {
-    bool own_addresses = false;
-    for (int option; (option = getopt_long(argc, argv, ":c:h", options, NULL)) != -1;) {
-        if (option == 'h') {
-            help();
-            w->wants_help = true;
-            return EXIT_DONE;
-        }
-        if (option == 'c' && !own_addresses) {
-            own_addresses = true;
-            w->serve.addresses = 0; /* those of the file */
-        }
-        int error = parse_option(option, w, argv);
-        if (error != EXIT_DONE)
-            return error;
-    }
-    return optind < argc ? usage_error("node", "unexpected '%s'", argv[optind]) : EXIT_DONE;
+    static wish unused;
+    unused = *w;
+    return w->config == NULL ? EXIT_DONE
+                             : config_read(&node_line, w->config, text, w, &unused, got);
 }
 
-int cmd_node(int argc, char **argv)
+int cmd_node(char **argv)
 {
-    static node_daemon daemon = {.driver = {.most_bytes = 1 << 30}};
-    wish w = {
-        .daemon = &daemon,
-        .serve = {.backend = &serve_node,
-                  .context = &daemon,
-                  .loops = 1,
-                  .drain = 3000,
-                  .most_connections = 10000,
-                  .most_waiters = 10000,
-                  .most_name = STORE_MOST_NAME,
-                  .most_word =
-                      (size_t)2 * OP_MOST_VALUE, /* so that who sends too much is told so */
-                  .most_output = 1 << 20,
-                  .level = LOG_INFO},
-    };
-    opterr = 0;
-    int error = read_config(argc, argv, &w);
-    if (error == EXIT_DONE)
-        error = read_options(argc, argv, &w);
-    if (error == EXIT_DONE && !w.wants_help)
-        error = check(&w);
-    if (error == EXIT_DONE)
-        error = w.wants_help ? finish_output("node") : run(&w);
-    free(w.config);
-    return error;
+    static wish w = {.serve = {.backend = &serve_node,
+                               .context = &w.daemon,
+                               .loops = 1,
+                               .max_connections = 10000,
+                               .max_waiters = 10000,
+                               .max_name = STORE_MAX_NAME,
+                               .max_word = (size_t)2 * OP_MAX_VALUE, /* more is refused in words */
+                               .max_output = 1 << 20}};
+    options_got got;
+    char *settings = NULL;
+    int code;
+    if (!read_options(&node_line, argv, &w, &got, &code))
+        return code;
+    code = read_config(&w, &got, &settings);
+    if (code == EXIT_DONE)
+        code = check(&w);
+    if (code == EXIT_DONE)
+        code = run(&w);
+    free(settings);
+    return code;
 }

@@ -1,29 +1,36 @@
 /* `baton read`: what a node of a cluster has under a key, without a lock. */
 #include "ask.h"
 #include "cli.h"
-#include "places.h"
 
-#include <getopt.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
-static void help(void)
-{
-    puts(
-        "Usage: baton read [--at ADDR[,ADDR...]] NAME KEY\n"
-        "Prints what one node of a cluster has under KEY among the data of the lock NAME, without\n"
-        "holding it, and on standard error as of which epoch and section. Others may have more:\n"
-        "to be sure, hold the lock, and use 'baton issue GET KEY'.\n"
-        "\n"
-        "  --at ADDR[,ADDR...]   nodes, HOST:PORT or the path of a Unix socket; the first that\n"
-        "                        can be reached is asked ($BATON_AT)\n"
-        "  --password-file FILE  its first line is the cluster's password\n"
-        "                        ($BATON_PASSWORD_FILE)\n"
-        "  -q, --quiet           only the value\n"
-        "  -h, --help            this help\n"
-        "\n"
-        "Exit code: 0 printed, 1 no such key, or refused, 64 wrong usage, 69 no node.");
-}
+typedef struct wish {
+    const char *at, *password_file;
+    bool quiet;
+} wish;
+
+static const option_row rows[] = {
+    {"at", 0, "ADDR[,ADDR...]",
+     "nodes, HOST:PORT or the path of a Unix socket; the first that can be reached is asked",
+     INTO(wish, at), .env = "BATON_AT"},
+    {"password-file", 0, "FILE", "its first line is the cluster's password",
+     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    {"quiet", 'q', NULL, "print only the value", INTO(wish, quiet)},
+    {0},
+};
+
+const command_line read_line = {
+    .program = "baton read",
+    .usage = "[OPTION...] NAME KEY",
+    .intro = "Prints what one node of a cluster has under KEY among the data of the lock NAME, "
+             "without holding it, and on standard error as of which epoch and section. Other nodes "
+             "may have more: to be sure, hold the lock, and use 'baton issue GET KEY'.",
+    .rows = rows,
+    .end = "Exit code: 0 printed, 1 no such key, or refused, 64 wrong usage, 69 no node.",
+    .least_words = 2,
+    .max_words = 2,
+    .takes = "it takes the name of a lock, and a key",
+};
 
 /* Value or null, epoch, section, operations. */
 static int read_key(ask *a, const char *name, const char *key, bool quiet)
@@ -31,7 +38,7 @@ static int read_key(ask *a, const char *name, const char *key, bool quiet)
     ask_item item;
     int64_t number[3] = {0};
     int error = ask_send(a, 3, (const char *[]){"READ", name, key}, &item);
-    if (error == EXIT_DONE && (item.kind != '*' || item.number != 4)) {
+    if (error == EXIT_DONE && (item.kind != REPLY_ARRAY || item.number != 4)) {
         fputs("baton read: the server gives an answer that is not understood\n", stderr);
         return EXIT_FAILED;
     }
@@ -39,7 +46,7 @@ static int read_key(ask *a, const char *name, const char *key, bool quiet)
         error = ask_next(a, &item);
     if (error != EXIT_DONE)
         return error;
-    bool found = item.kind == '$';
+    bool found = item.kind == REPLY_BULK;
     if (found) {
         fwrite(item.text, 1, item.bytes, stdout);
         putchar('\n');
@@ -57,49 +64,20 @@ static int read_key(ask *a, const char *name, const char *key, bool quiet)
     return found ? EXIT_DONE : EXIT_FAILED;
 }
 
-int cmd_read(int argc, char **argv)
+int cmd_read(char **argv)
 {
-    enum { AT = 256, PASSWORD };
-    static const struct option options[] = {
-        {"at", required_argument, NULL, AT},
-        {"password-file", required_argument, NULL, PASSWORD},
-        {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    const char *at = getenv("BATON_AT");
-    const char *password_file = NULL;
-    bool quiet = false;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":qh", options, NULL)) != -1;) {
-        switch (option) {
-        case AT:
-            at = optarg;
-            break;
-        case PASSWORD:
-            password_file = optarg;
-            break;
-        case 'q':
-            quiet = true;
-            break;
-        case 'h':
-            help();
-            return finish_output("read");
-        case ':':
-            return option_error("read", "wants a value", argv);
-        default:
-            return option_error("read", "is no option", argv);
-        }
-    }
-    if (argc - optind != 2)
-        return usage_error("read", "it takes the name of a lock, and a key");
-    if (at == NULL || at[0] == '\0')
-        return usage_error("read", "--at, or BATON_AT, must name a node");
+    wish w = {0};
+    options_got got;
+    int code;
+    if (!read_options(&read_line, argv, &w, &got, &code))
+        return code;
+    if (w.at == NULL || w.at[0] == '\0')
+        return options_wrong(&read_line, "--at, or BATON_AT, must name a node");
     ask a;
-    int code = ask_open(&a, "read", at, password_file);
+    code = ask_open(&a, "read", w.at, w.password_file);
     if (code != EXIT_DONE)
         return code;
-    code = read_key(&a, argv[optind], argv[optind + 1], quiet);
+    code = read_key(&a, got.word[0], got.word[1], w.quiet);
     ask_close(&a);
     int written = finish_output("read");
     return code != EXIT_DONE ? code : written;

@@ -1,86 +1,134 @@
 /*
- * `baton run`: a command that runs while a lock is held.
+ * `baton run`: a command that runs while a lock is held. The walk, which run.c makes from top to
+ * bottom, has a file for each step:
  *
- *     run.c         options; waits for the lock
- *     run_server.c  the private server, for those who name none
- *     run_child.c   the command's process group: signals, the terminal, the end
- *     run_keeper.c  the keeper, a process that kills the group in time even if this one cannot
- *     run_session.c where the command has operations issued, if the lock is of a cluster
+ *     run_options.c   what is asked for
+ *     run_connect.c   the client; run_server.c: the private server, for those who name none
+ *     run_enter.c     the lock, after a wait
+ *     run_child.c     the command's process, which waits at its gate until it is guarded
+ *     run_keep.c      lease, signals and losses, until the command is dead
+ *     run_leave.c     the lock is left; what is said and run if it was lost
+ *
+ * and beside it go run_keeper.c, a process that kills the command in time even if this one cannot,
+ * and run_session.c, a thread through which the command issues operations of a cluster.
  */
-#ifndef BATON_RUN_H
-#define BATON_RUN_H
+#ifndef BATON_CLI_RUN_H
+#define BATON_CLI_RUN_H
 
 #include "baton/client.h"
+#include "run_keeper.h"
+#include "server_paths.h"
 
 #include <signal.h>
 #include <sys/types.h>
 
-/* What is to be run under which lock. Made by run.c, and not changed while the command runs. */
-typedef struct run_job {
-    baton_client *client;
+typedef struct run_session run_session; /* see run_session.h */
+
+/* Milliseconds. What is not given depends on who answers. */
+#define RUN_NOT_GIVEN UINT64_MAX
+
+/* One walk. Each step fills in its part, and leaves the parts before it alone. */
+typedef struct run {
+    /* run_options.c */
     const char *name; /* of the lock */
-    uint64_t token;
+    char **command;
+    const char *at, *password_file, *on_lost;
+    uint64_t timeout, lease, grace;
+    bool try, quiet;
+    /* run_connect.c */
+    bool is_private; /* the server was not named */
+    char socket_path[PATH_BYTES];
+    char *password;
+    baton_client *client;
     int64_t lease_ms; /* 0: none */
     int64_t grace_ms; /* from TERM to KILL, at most */
-    char **command;
-} run_job;
+    /* run_enter.c */
+    int64_t began;
+    uint64_t token;
+    int guard;            /* of a private server: a locked file; else -1 */
+    run_session *session; /* of a cluster; else NULL */
+    /* run_child.c */
+    sigset_t signals_before;
+    int signals; /* signalfd */
+    keeper keeper;
+    pid_t leader;      /* of the command's process group; 0: there is none */
+    int gate, trouble; /* pipes: opens the gate; tells why the command could not be executed */
+    int exec_error;    /* errno of an exec that failed; else 0 */
+    bool has_terminal; /* was given it; it may have passed on to others since */
+    int code;          /* to exit with */
+    /* run_keep.c */
+    bool ended;        /* the leader; not reaped yet */
+    bool given_up;     /* the keeper is to end the command, unless that has ended by itself */
+    bool lost;         /* and the command was ended for it */
+    int64_t lease_end; /* monotonic milliseconds, as known last; 0: none */
+} run;
+
+/* "baton run: ..." on standard error, unless it is to be quiet. */
+__attribute__((format(printf, 2, 3))) void run_say(const run *r, const char *format, ...);
+
+/* ---- run_options.c ---- */
+
+/* False: the walk ends here, with r->code, after --help or wrong usage. */
+bool run_options(run *r, char **argv);
+
+/* ---- run_connect.c ---- */
+
+/* Which server it is, and its password. False, after a message, if that cannot be read. */
+bool run_find_server(run *r);
+/* Not a result of the client: there is no server, and a message has said why. */
+enum { RUN_SAID = 1000 };
+/* BATON_OK with a client, its lease, and the grace; else a result of the client, or RUN_SAID. */
+int run_connect(run *r);
+/* The same once, for run_server.c: a private server must be there already. */
+int run_open_client(run *r);
 
 /* ---- run_server.c ---- */
 
-/* Starts the private server if nobody answers at `socket`. False, with a complaint, if not. */
-bool private_server(const char *socket, char complaint[512]);
+/* As run_connect, at r->socket_path; starts the private server if nobody answers. */
+int run_connect_private(run *r);
 /*
- * The guard of a lock of the private server: a file lock that the holder and its keeper keep until
- * the command is dead. A server that was killed forgets who holds what; the guard does not. Returns
- * a descriptor, to be closed, or one of these.
+ * Locks the guard of a lock of the private server: a file lock that the holder and its keeper keep
+ * until the command is dead. A server that was killed forgets who holds what; the guard does not.
+ * Returns a descriptor, to be closed, or one of these.
  */
 enum { GUARD_HELD = -1, GUARD_IMPOSSIBLE = -2 };
-int private_guard(const char *socket, const char *name);
+int lock_guard_file(const char *socket_path, const char *name);
+
+/* ---- run_enter.c ---- */
+
+/* BATON_OK with a token; else the client is closed. */
+int run_enter(run *r);
+/* Says why nobody was let in, and returns the code to exit with. */
+int run_refused(const run *r, int result);
 
 /* ---- run_child.c ---- */
 
-/* 0, or the exit code for a command that cannot be run: 126 not executable, 127 not found. */
-int command_missing(const char *command);
+/* False, with r->code, if there is no such command. */
+bool run_command_exists(run *r);
 /* Signals that are passed on are blocked from here on, in threads that are started later too. */
-void hold_signals(sigset_t *before);
-
-typedef struct run_end {
-    int code;
-    bool lost;
-} run_end;
-
-/* Runs the command, with signals held, until it is dead, and if the lock is lost, its group too. */
-run_end run_child(const run_job *job, const sigset_t *before);
+void run_hold_signals(run *r);
+/* The keeper, and a process for the command, at its gate. False, after a message. */
+bool run_fork(run *r);
+/* Executes the command. False, after a message, if it cannot be executed. */
+bool run_open_gate(run *r);
+/* If the lock is lost, the group dies. Ends the keeper, reaps the leader: r->code is its code. */
+void run_bury(run *r);
+void give_terminal(run *r);
+void take_terminal_back(const run *r);
 /* `sh -c text`, until it ends. */
-void run_shell(const char *text, const sigset_t *before);
+void run_shell(const run *r, const char *text);
 
-/* ---- run_keeper.c ---- */
+/* ---- run_keep.c ---- */
 
-/* When the keeper shall act, in milliseconds of the monotonic clock; 0: never. */
-typedef struct keeper_order {
-    pid_t group;
-    int64_t terminate_at;
-    int64_t kill_at;
-} keeper_order;
+sigset_t watched_signals(void);
+/* The keeper knows of the command from here on, and until when the lock is safe. */
+void run_guard(run *r);
+/* Until the leader has ended. */
+void run_keep(run *r);
 
-/*
- * The other end of the line is the keeper. If the line breaks, because this process was killed, the
- * keeper kills the group, and only then lets go of the descriptors that it inherited: the server's
- * connection among them, so that the lock stays held until the command is dead.
- */
-typedef struct keeper {
-    pid_t process;
-    int line;
-} keeper;
+/* ---- run_leave.c ---- */
 
-typedef enum keeper_news { KEEPER_QUIET, KEEPER_ACTED, KEEPER_GONE } keeper_news;
-
-bool keeper_start(keeper *k);
-bool keeper_tell(const keeper *k, const keeper_order *order);
-keeper_news keeper_hear(const keeper *k);
-/* Ends it, without harm to the group. */
-void keeper_end(keeper *k);
-
-int64_t monotonic_ms(void);
+/* Leaves the lock, and closes the client. Returns the code to exit with. */
+int run_leave(run *r);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * The command that runs while the lock is held: a process group of its own, which has the terminal
- * if there is one, gets the signals that `baton run` gets, and does not outlive the lock.
+ * `baton run`: the process of the command, from its birth to its end. It leads a process group of
+ * its own, which has the terminal if there is one, and does not outlive the lock.
  *
- * Its leader is not reaped before the keeper has ended: until then nobody else can get its number.
+ * The leader waits at a gate until the keeper knows of it. It is not reaped before the keeper has
+ * ended: until then nobody else can get its number.
  */
+#include "farewell.h"
 #include "run.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,38 +21,12 @@
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127, OF_SIGNAL = 128 };
 
-/* The command while it runs. Owned by run_child. */
-typedef struct life {
-    const run_job *job;
-    pid_t leader; /* and number of its group */
-    keeper keeper;
-    int signals;
-    bool has_terminal; /* was given it; it may have passed on to others since */
-    bool lost;
-    bool ended;        /* the leader; not reaped yet */
-    int64_t lease_end; /* monotonic milliseconds, as known last; 0: none */
-} life;
-
-static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGUSR1,
-                                SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP};
-
-static sigset_t watched_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
-        sigaddset(&set, passed_on[i]);
-    return set;
-}
-
-void hold_signals(sigset_t *before)
+void run_hold_signals(run *r)
 {
     sigset_t set = watched_signals();
     sigaddset(&set, SIGTTOU); /* so that tcsetpgrp works from the background */
-    signal(SIGCHLD,
-           SIG_DFL); /* whoever started us may have ignored it; then nothing can be awaited */
-    pthread_sigmask(SIG_BLOCK, &set, before);
+    signal(SIGCHLD, SIG_DFL); /* if it were ignored, nothing could be awaited */
+    pthread_sigmask(SIG_BLOCK, &set, &r->signals_before);
 }
 
 /* ---- is there such a command? ---- */
@@ -64,7 +39,8 @@ static int file_missing(const char *file)
     return S_ISREG(info.st_mode) && access(file, X_OK) == 0 ? 0 : NOT_EXECUTABLE;
 }
 
-int command_missing(const char *command)
+/* 0, or the exit code for a command that cannot be run. */
+static int command_missing(const char *command)
 {
     if (strchr(command, '/') != NULL)
         return file_missing(command);
@@ -89,205 +65,117 @@ int command_missing(const char *command)
     return verdict;
 }
 
+bool run_command_exists(run *r)
+{
+    r->code = command_missing(r->command[0]);
+    if (r->code != 0)
+        run_say(r, "cannot run %s: %s", r->command[0],
+                strerror(r->code == NOT_EXECUTABLE ? EACCES : ENOENT));
+    return r->code == 0;
+}
+
+/* ---- the terminal ---- */
+
+void give_terminal(run *r)
+{
+    if (tcgetpgrp(STDIN_FILENO) == getpgrp())
+        r->has_terminal = tcsetpgrp(STDIN_FILENO, r->leader) == 0;
+}
+
+void take_terminal_back(const run *r)
+{
+    if (r->has_terminal && tcgetpgrp(STDIN_FILENO) == r->leader)
+        tcsetpgrp(STDIN_FILENO, getpgrp());
+}
+
 /* ---- birth ---- */
 
-/* The command may start once the keeper knows of it: `go` gives one byte, or ends. */
-static _Noreturn void become(const run_job *job, const sigset_t *before, pid_t parent, int go,
-                             int trouble)
+/* The gate gives one byte, or ends. */
+static _Noreturn void become(const run *r, pid_t parent, int gate, int trouble)
 {
     char word;
     ssize_t bytes;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while ((bytes = read(go, &word, 1)) < 0 && errno == EINTR)
+    while ((bytes = read(gate, &word, 1)) < 0 && errno == EINTR)
         ;
     if (bytes != 1 || getppid() != parent) /* died before it could be the death signal */
         _exit(NOT_FOUND);
     signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, before, NULL);
-    execvp(job->command[0], job->command);
+    sigprocmask(SIG_SETMASK, &r->signals_before, NULL);
+    execvp(r->command[0], r->command);
     int why = errno;
     bytes = write(trouble, &why, sizeof why);
     _exit(bytes == (ssize_t)sizeof why ? NOT_FOUND : NOT_EXECUTABLE);
 }
 
-static void give_terminal(life *l)
+/* The leader, at its gate. False, with errno, if there is none. */
+static bool fork_leader(run *r)
 {
-    if (tcgetpgrp(STDIN_FILENO) == getpgrp())
-        l->has_terminal = tcsetpgrp(STDIN_FILENO, l->leader) == 0;
-}
-
-static void take_terminal_back(const life *l)
-{
-    if (l->has_terminal && tcgetpgrp(STDIN_FILENO) == l->leader)
-        tcsetpgrp(STDIN_FILENO, getpgrp());
-}
-
-static void watch_lease(life *l);
-
-/* 0, or what errno was when the command could not be started. */
-static int start(life *l, const sigset_t *before)
-{
-    int go[2];
+    int gate[2];
     int trouble[2];
-    int why = 0;
     pid_t parent = getpid();
-    if (pipe2(go, O_CLOEXEC) != 0 || pipe2(trouble, O_CLOEXEC) != 0)
-        return errno;
-    l->leader = fork();
-    if (l->leader == 0) {
-        close(go[1]);
-        become(l->job, before, parent, go[0], trouble[1]);
+    if (pipe2(gate, O_CLOEXEC) != 0)
+        return false;
+    if (pipe2(trouble, O_CLOEXEC) != 0) {
+        close(gate[0]);
+        close(gate[1]);
+        return false;
     }
-    if (l->leader > 0) {
-        setpgid(l->leader, l->leader); /* whoever is first */
-        give_terminal(l);
-        keeper_tell(&l->keeper, &(keeper_order){.group = l->leader});
-        watch_lease(l);
-        if (write(go[1], "g", 1) != 1)
-            why = errno;
-    } else {
-        why = errno;
+    pid_t leader = fork();
+    if (leader == 0) {
+        close(gate[1]);
+        become(r, parent, gate[0], trouble[1]);
     }
-    close(go[0]);
-    close(go[1]);
+    int why = errno;
+    close(gate[0]);
     close(trouble[1]);
-    if (why == 0 && read(trouble[0], &why, sizeof why) != (ssize_t)sizeof why)
-        why = 0;
-    close(trouble[0]);
-    return why;
-}
-
-/* ---- the lock ---- */
-
-static void order_keeper(life *l, int64_t terminate_at)
-{
-    keeper_order order = {l->leader, terminate_at, terminate_at + l->job->grace_ms};
-    int64_t latest = l->lease_end - l->job->lease_ms / 10; /* the dead need a moment to be dead */
-    if (l->lease_end != 0 && order.kill_at > latest)
-        order.kill_at = latest;
-    if (!keeper_tell(&l->keeper, &order)) {
-        l->lost = true;
-        kill(-l->leader, SIGKILL); /* without a keeper nothing is safe */
+    r->gate = gate[1];
+    r->trouble = trouble[0];
+    if (leader < 0) {
+        close(r->gate);
+        close(r->trouble);
+        errno = why;
+        return false;
     }
+    r->leader = leader;
+    setpgid(leader, leader); /* whoever is first */
+    return true;
 }
 
-static void lose(life *l)
+bool run_fork(run *r)
 {
-    if (l->lost)
-        return;
-    l->lost = true;
-    order_keeper(l, monotonic_ms());
-}
-
-/*
- * The lease is in danger when no renewal has been acknowledged for two thirds of it. That is early
- * enough for TERM, grace, and KILL before the server gives the lock away.
- */
-static void watch_lease(life *l)
-{
-    const run_job *job = l->job;
-    if (job->lease_ms == 0 || l->lost)
-        return;
-    int64_t now = monotonic_ms(); /* before the question: the end is not later than that */
-    int64_t left = baton_client_lease_left_ms(job->client, job->name, job->token);
-    if (left > job->lease_ms / 3) {
-        if (left > job->lease_ms)
-            left = job->lease_ms;
-        l->lease_end = now + left;
-        order_keeper(l, l->lease_end - job->lease_ms / 3);
-    } else {
-        lose(l);
+    sigset_t set = watched_signals();
+    r->code = NOT_EXECUTABLE;
+    r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (r->signals < 0 ||
+        !keeper_start(&r->keeper, client_socket_of(r->client, r->name, r->token))) {
+        fprintf(stderr, "baton run: cannot start a process: %s\n", strerror(errno));
+        return false;
     }
-}
-
-static void hear_client(life *l)
-{
-    char name[BATON_CLIENT_NAME_BYTES];
-    uint64_t token;
-    while (baton_client_lost(l->job->client, name, &token) == BATON_OK)
-        if (token == l->job->token && strcmp(name, l->job->name) == 0)
-            lose(l);
-}
-
-static void hear_keeper(life *l)
-{
-    keeper_news news = keeper_hear(&l->keeper);
-    if (news != KEEPER_QUIET)
-        l->lost = true;
-    if (news == KEEPER_GONE)
-        kill(-l->leader, SIGKILL);
-}
-
-/* ---- signals ---- */
-
-/* With a terminal: the shell that waits for us shall see that the job is stopped. */
-static void stop_too(life *l)
-{
-    take_terminal_back(l);
-    kill(0, SIGSTOP);
-}
-
-static void child_changed(life *l)
-{
-    siginfo_t info = {0};
-    if (waitid(P_PID, (id_t)l->leader, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
-        l->ended = true;
-    info.si_pid = 0;
-    if (!l->ended && waitid(P_PID, (id_t)l->leader, &info, WSTOPPED | WNOHANG) == 0 &&
-        info.si_pid != 0 && l->has_terminal)
-        stop_too(l);
-}
-
-static void pass_on(life *l, int number)
-{
-    if (number == SIGCONT && l->has_terminal)
-        give_terminal(l);
-    kill(-l->leader, number);
-    if (number == SIGTSTP && !l->has_terminal)
-        raise(SIGSTOP); /* otherwise when the command has stopped */
-}
-
-static void hear_signals(life *l)
-{
-    struct signalfd_siginfo info;
-    while (read(l->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
-            child_changed(l);
-        else
-            pass_on(l, (int)info.ssi_signo);
+    if (!fork_leader(r)) {
+        fprintf(stderr, "baton run: cannot run %s: %s\n", r->command[0], strerror(errno));
+        return false;
     }
+    give_terminal(r);
+    return true;
 }
 
-/* ---- life and end ---- */
-
-static void live(life *l)
+bool run_open_gate(run *r)
 {
-    struct pollfd heard[] = {
-        {.fd = l->signals, .events = POLLIN},
-        {.fd = l->keeper.line, .events = POLLIN},
-        {.fd = baton_client_fd(l->job->client), .events = POLLIN},
-    };
-    while (!l->ended) {
-        watch_lease(l);
-        poll(heard, 3, l->lost || l->job->lease_ms == 0 ? -1 : (int)(l->job->lease_ms / 10));
-        if (heard[1].revents != 0) {
-            hear_keeper(l);
-            if (l->lost)
-                heard[1].fd = -1;
-        }
-        if (heard[2].revents != 0) {
-            hear_client(l);
-            if ((heard[2].revents & POLLIN) == 0)
-                heard[2].fd = -1;
-        }
-        hear_signals(l);
-    }
-    if (!l->lost)
-        hear_keeper(l); /* it acted while this process was stopped */
-    if (!l->lost)
-        hear_client(l);
+    int why = write(r->gate, "g", 1) == 1 ? 0 : errno;
+    close(r->gate); /* opened or not: it ends, then */
+    if (why == 0 && read(r->trouble, &why, sizeof why) != (ssize_t)sizeof why)
+        why = 0; /* closed by exec: the command runs */
+    close(r->trouble);
+    if (why == 0)
+        return true;
+    fprintf(stderr, "baton run: cannot run %s: %s\n", r->command[0], strerror(why));
+    r->exec_error = why;
+    return false;
 }
+
+/* ---- the end ---- */
 
 static int exit_code(pid_t child)
 {
@@ -297,41 +185,28 @@ static int exit_code(pid_t child)
     return WIFSIGNALED(status) ? OF_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-run_end run_child(const run_job *job, const sigset_t *before)
+void run_bury(run *r)
 {
-    life l = {.job = job};
-    sigset_t set = watched_signals();
-    run_end end = {.code = NOT_EXECUTABLE};
-    l.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (l.signals < 0 || !keeper_start(&l.keeper)) {
-        fprintf(stderr, "baton run: cannot start a process: %s\n", strerror(errno));
-        return end;
-    }
-    int why = start(&l, before);
-    if (why == 0)
-        live(&l);
-    else
-        fprintf(stderr, "baton run: cannot run %s: %s\n", job->command[0], strerror(why));
-    if (l.lost && l.leader > 0)
-        kill(-l.leader, SIGKILL); /* what its leader has left behind */
-    keeper_end(&l.keeper);
-    close(l.signals);
-    take_terminal_back(&l);
-    if (l.leader > 0)
-        end.code = exit_code(l.leader);
-    if (why != 0)
-        end.code = why == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
-    end.lost = l.lost;
-    return end;
+    if (r->given_up && r->leader > 0)
+        kill(-r->leader, SIGKILL); /* what its leader has left behind */
+    if (r->keeper.process > 0)
+        keeper_end(&r->keeper);
+    if (r->signals >= 0)
+        close(r->signals);
+    take_terminal_back(r);
+    if (r->leader > 0)
+        r->code = exit_code(r->leader);
+    if (r->exec_error != 0)
+        r->code = r->exec_error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
-void run_shell(const char *text, const sigset_t *before)
+void run_shell(const run *r, const char *text)
 {
     fflush(NULL);
     pid_t shell = fork();
     if (shell == 0) {
         signal(SIGPIPE, SIG_DFL);
-        sigprocmask(SIG_SETMASK, before, NULL);
+        sigprocmask(SIG_SETMASK, &r->signals_before, NULL);
         execl("/bin/sh", "sh", "-c", text, (char *)NULL);
         _exit(NOT_FOUND);
     }

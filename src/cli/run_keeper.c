@@ -6,11 +6,13 @@
  *
  * It is forked from a process with threads: nothing here may call what is not async-signal-safe.
  */
-#include "run.h"
+#include "run_keeper.h"
+#include "farewell.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -30,17 +32,6 @@ int64_t monotonic_ms(void)
 
 /* ---- in the keeper ---- */
 
-/* `baton run` is dead: so must be the command, before the lock is free. */
-static _Noreturn void last_duty(pid_t group, int leader)
-{
-    if (group > 0)
-        kill(-group, SIGKILL);
-    struct pollfd dead = {.fd = leader, .events = POLLIN};
-    if (leader >= 0)
-        poll(&dead, 1, FUNERAL);
-    _exit(0);
-}
-
 static int until(int64_t at)
 {
     if (at == 0)
@@ -49,41 +40,76 @@ static int until(int64_t at)
     return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
 }
 
-static _Noreturn void keep(int line)
+/* What the keeper knows. */
+typedef struct watchman {
+    int line, socket;
+    int leader; /* a pidfd; -1: not known yet */
+    keeper_order order;
+    bool terminated;
+    bool ended; /* the leader, before it had to: then there is nothing to be done any more */
+} watchman;
+
+/* `baton run` is dead: so must be the command, before the lock is free. */
+static _Noreturn void last_duty(const watchman *w)
 {
-    keeper_order order = {0};
-    int leader = -1;
-    bool terminated = false;
+    if (w->order.group > 0)
+        kill(-w->order.group, SIGKILL);
+    struct pollfd dead = {.fd = w->leader, .events = POLLIN};
+    bool is_dead = w->leader < 0 || poll(&dead, 1, FUNERAL) == 1;
+    if (is_dead && w->socket >= 0)
+        client_farewell(w->socket);
+    _exit(0);
+}
+
+static void hear_order(watchman *w)
+{
+    keeper_order news;
+    ssize_t bytes = recv(w->line, &news, sizeof news, MSG_DONTWAIT);
+    if (bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR))
+        last_duty(w);
+    if (bytes == (ssize_t)sizeof news && !w->terminated) /* what was begun is ended */
+        w->order = news;
+    if (w->leader < 0 && w->order.group > 0)
+        w->leader = (int)syscall(SYS_pidfd_open, w->order.group, 0);
+}
+
+static void act(watchman *w)
+{
+    int64_t now = monotonic_ms();
+    if (!w->terminated && w->order.terminate_at != 0 && now >= w->order.terminate_at) {
+        w->terminated = true;
+        send(w->line, "T", 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* before: who hears of the end asks */
+        kill(-w->order.group, SIGTERM);
+        kill(-w->order.group, SIGCONT); /* one that is stopped must hear it too */
+    }
+    if (w->terminated && w->order.kill_at != 0 && now >= w->order.kill_at) {
+        kill(-w->order.group, SIGKILL);
+        w->order.kill_at = 0;
+    }
+}
+
+static _Noreturn void keep(int line, int socket)
+{
+    watchman w = {.line = line, .socket = socket, .leader = -1};
     for (;;) {
-        struct pollfd heard = {.fd = line, .events = POLLIN};
-        poll(&heard, 1, until(terminated ? order.kill_at : order.terminate_at));
-        if (heard.revents != 0) {
-            keeper_order news;
-            ssize_t bytes = recv(line, &news, sizeof news, MSG_DONTWAIT);
-            if (bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR))
-                last_duty(order.group, leader);
-            if (bytes == (ssize_t)sizeof news && !terminated) /* what was begun is ended */
-                order = news;
-            if (leader < 0 && order.group > 0)
-                leader = (int)syscall(SYS_pidfd_open, order.group, 0);
-        }
-        int64_t now = monotonic_ms();
-        if (!terminated && order.terminate_at != 0 && now >= order.terminate_at) {
-            terminated = true;
-            send(line, "T", 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* before: who hears of the end asks */
-            kill(-order.group, SIGTERM);
-            kill(-order.group, SIGCONT); /* one that is stopped must hear it too */
-        }
-        if (terminated && order.kill_at != 0 && now >= order.kill_at) {
-            kill(-order.group, SIGKILL);
-            order.kill_at = 0;
-        }
+        struct pollfd heard[] = {
+            {.fd = line, .events = POLLIN},
+            {.fd = w.terminated || w.ended ? -1 : w.leader, .events = POLLIN},
+        };
+        int64_t next = w.terminated ? w.order.kill_at : w.order.terminate_at;
+        poll(heard, 2, w.ended ? -1 : until(next));
+        if (heard[1].revents != 0)
+            w.ended = true;
+        if (heard[0].revents != 0)
+            hear_order(&w);
+        if (!w.ended)
+            act(&w);
     }
 }
 
 /* ---- in `baton run` ---- */
 
-bool keeper_start(keeper *k)
+bool keeper_start(keeper *k, int socket)
 {
     int line[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0)
@@ -99,7 +125,7 @@ bool keeper_start(keeper *k)
         for (int standard = 0; standard <= 2; standard++)
             close(
                 standard); /* whoever reads what the command writes must not wait for the keeper */
-        keep(line[1]);
+        keep(line[1], socket);
     }
     close(line[1]);
     k->line = line[0];

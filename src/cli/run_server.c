@@ -3,13 +3,14 @@
  * needs it, and gone when nobody has been connected for a while. Several who start at once settle
  * by flock who starts it. What it knows dies with it; hence the guard.
  */
-#include "places.h"
 #include "run.h"
+#include "server_paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -20,18 +21,7 @@
 #include <unistd.h>
 
 enum { PATIENCE = 5000, PAUSE = 10, IDLE_EXIT = 10000 }; /* milliseconds */
-
-static bool answers(const char *socket_path)
-{
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (probe < 0)
-        return false;
-    memcpy(name.sun_path, socket_path, strlen(socket_path) + 1);
-    bool connected = connect(probe, (struct sockaddr *)&name, sizeof name) == 0;
-    close(probe);
-    return connected;
-}
+enum { SOCKET_BYTES = sizeof((struct sockaddr_un *)0)->sun_path };
 
 /*
  * It must have nothing of ours: no descriptor, lest whoever reads our output waits for it, and no
@@ -52,17 +42,19 @@ static _Noreturn void become_server(char *const *words, int log)
     _exit(1);
 }
 
-/* The first line that the server has left in its log, or nothing. */
-static void last_words(const char *log, char *line, size_t bytes)
+/* Says what the server has left in the first line of its log, if anything. */
+static void say_last_words(const run *r, const char *log)
 {
-    line[0] = '\0';
+    char *line = NULL;
+    size_t capacity = 0;
     FILE *file = fopen(log, "re");
-    if (file == NULL)
-        return;
-    if (fgets(line, (int)bytes, file) == NULL)
-        line[0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    fclose(file);
+    if (file != NULL && getline(&line, &capacity, file) > 0)
+        line[strcspn(line, "\n")] = '\0';
+    run_say(r, "the private server does not start (%s)",
+            line != NULL && line[0] != '\0' ? line : "it does not answer");
+    free(line);
+    if (file != NULL)
+        fclose(file);
 }
 
 static uint64_t hash_of(const char *text)
@@ -73,93 +65,113 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-/* Only one comes here at a time. */
-static bool start_server(const char *directory, const char *socket_path, char complaint[512])
+/* The process of the server; negative, with errno, if there is none. */
+static pid_t fork_server(const char *directory, const char *socket_path, const char *log)
 {
-    char state[PLACE_BYTES];
-    char log[PLACE_BYTES];
+    char state[PATH_BYTES];
     char idle[16];
-    char line[256];
     char name[40];
-    snprintf(name, sizeof name, "run-tokens-%016" PRIx64,
-             hash_of(directory)); /* not to be shared */
-    if (!place_state(name, state))
-        snprintf(state, sizeof state, "%.490s/tokens", directory);
-    snprintf(log, sizeof log, "%.500s/log", directory);
+    /* Not to be shared with the server of another directory. */
+    snprintf(name, sizeof name, "run-tokens-%016" PRIx64, hash_of(directory));
+    if (!path_state(name, state))
+        snprintf(state, sizeof state, "%s/tokens", directory);
     snprintf(idle, sizeof idle, "%d", IDLE_EXIT);
     /* Nobody needs to be held back: the guard knows whose command is still running. */
     char *words[] = {
         "baton", "serve",   "--listen", (char *)socket_path, "--state",     state,   "--idle-exit",
         idle,    "--loops", "1",        "--no-hold-back",    "--log-level", "error", NULL};
     int output = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-    pid_t server = output < 0 ? -1 : fork();
+    if (output < 0)
+        return -1;
+    pid_t server = fork();
     if (server == 0)
         become_server(words, output);
-    if (output >= 0)
-        close(output);
+    int why = errno;
+    close(output);
+    errno = why;
+    return server;
+}
+
+/* Only one comes here at a time. Connects as soon as the server listens. */
+static int start_server(run *r, const char *directory)
+{
+    char log[SOCKET_BYTES + 8];
+    snprintf(log, sizeof log, "%s/log", directory);
+    pid_t server = fork_server(directory, r->at, log);
     if (server < 0) {
-        snprintf(complaint, 512, "cannot start a server: %s", strerror(errno));
-        return false;
+        run_say(r, "cannot start a server: %s", strerror(errno));
+        return RUN_SAID;
     }
     for (int64_t end = monotonic_ms() + PATIENCE; monotonic_ms() < end;) {
-        if (answers(socket_path))
-            return true;
+        int result = run_open_client(r);
+        if (result != BATON_UNREACHABLE)
+            return result;
         if (waitpid(server, NULL, WNOHANG) == server)
             break;
         nanosleep(&(struct timespec){.tv_nsec = PAUSE * 1000000L}, NULL);
     }
-    last_words(log, line, sizeof line);
-    snprintf(complaint, 512, "the private server does not start (%s)",
-             line[0] != '\0' ? line : "it does not answer");
-    return false;
+    say_last_words(r, log);
+    return RUN_SAID;
 }
 
 /* The directory of the socket; false if its path is too long for one. */
-static bool directory_of(const char *socket_path, char directory[PLACE_BYTES])
+static bool directory_of(const char *socket_path, char directory[SOCKET_BYTES])
 {
-    if (strlen(socket_path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+    size_t length = strlen(socket_path);
+    if (length >= SOCKET_BYTES)
         return false;
-    snprintf(directory, PLACE_BYTES, "%s", socket_path);
+    memcpy(directory, socket_path, length + 1);
     *strrchr(directory, '/') = '\0';
     return true;
 }
 
-bool private_server(const char *socket_path, char complaint[512])
+/* Nobody answers: whoever is first starts the server, and the others wait for that. */
+static int start_in_turn(run *r, const char *directory)
 {
-    char directory[PLACE_BYTES];
-    char gate[PLACE_BYTES + 8];
-    if (!directory_of(socket_path, directory)) {
-        snprintf(complaint, 512, "%.400s is too long for a socket; set XDG_RUNTIME_DIR",
-                 socket_path);
-        return false;
-    }
-    if (!place_runtime_make(directory, complaint))
-        return false;
-    if (answers(socket_path))
-        return true;
+    char gate[SOCKET_BYTES + 8];
     snprintf(gate, sizeof gate, "%s/start", directory);
     int file = open(gate, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || flock(file, LOCK_EX) != 0) {
-        snprintf(complaint, 512, "cannot use %.400s: %s", gate, strerror(errno));
+        run_say(r, "cannot use %s: %s", gate, strerror(errno));
         if (file >= 0)
             close(file);
-        return false;
+        return RUN_SAID;
     }
-    bool there = answers(socket_path) || start_server(directory, socket_path, complaint);
+    int result = run_open_client(r);
+    if (result == BATON_UNREACHABLE)
+        result = start_server(r, directory);
+    int why = errno;
     close(file);
-    return there;
+    errno = why;
+    return result;
+}
+
+int run_connect_private(run *r)
+{
+    char directory[SOCKET_BYTES];
+    if (!directory_of(r->at, directory)) {
+        run_say(r, "%s is too long for a socket; set XDG_RUNTIME_DIR", r->at);
+        return RUN_SAID;
+    }
+    const char *wrong = path_runtime_make(directory); /* before: others may listen in there */
+    if (wrong != NULL) {
+        run_say(r, "cannot use %s: %s", directory, wrong);
+        return RUN_SAID;
+    }
+    int result = run_open_client(r);
+    return result != BATON_UNREACHABLE ? result : start_in_turn(r, directory);
 }
 
 /* One byte of one file for each name, far apart: two names that meet would only wait longer. */
-static off_t place_of(const char *name)
+static off_t guard_offset(const char *name)
 {
     return (off_t)(hash_of(name) >> 2);
 }
 
-int private_guard(const char *socket_path, const char *name)
+int lock_guard_file(const char *socket_path, const char *name)
 {
-    char directory[PLACE_BYTES];
-    char guard[PLACE_BYTES + 8];
+    char directory[SOCKET_BYTES];
+    char guard[SOCKET_BYTES + 8];
     if (!directory_of(socket_path, directory))
         return GUARD_IMPOSSIBLE;
     snprintf(guard, sizeof guard, "%s/guard", directory);
@@ -167,7 +179,7 @@ int private_guard(const char *socket_path, const char *name)
     if (file < 0)
         return GUARD_IMPOSSIBLE;
     struct flock byte = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = place_of(name), .l_len = 1};
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = guard_offset(name), .l_len = 1};
     if (fcntl(file, F_OFD_SETLK, &byte) == 0)
         return file;
     bool held = errno == EAGAIN || errno == EACCES;

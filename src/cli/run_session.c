@@ -7,8 +7,8 @@
  * answer is the result, or an error that begins with LOST (nothing was executed) or UNKNOWN.
  */
 #include "run_session.h"
-#include "../net/resp.h"
-#include "places.h"
+#include "resp.h"
+#include "server_paths.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -22,14 +22,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MOST_REQUEST = 65536, BACKLOG = 64, SILENCE = 10000 }; /* bytes; milliseconds */
+enum { MAX_REQUEST = 65536, BACKLOG = 64, SILENCE = 10000 }; /* bytes; milliseconds */
 
 struct run_session {
-    const run_job *job;
+    const run *of;
     int socket, stop;
     pthread_t thread;
-    char path[PLACE_BYTES];
-    char request[MOST_REQUEST];
+    char path[PATH_BYTES + 64];
+    char request[MAX_REQUEST];
 };
 
 /* ---- one request ---- */
@@ -58,12 +58,12 @@ static void give_error(int to, const char *words)
 
 static void issue(const run_session *s, const resp_command *command, int to)
 {
-    baton_client_word word[RESP_MOST_WORDS];
+    baton_client_word word[RESP_MAX_WORDS];
     baton_client_reply reply = {0};
     for (uint32_t i = 0; i < command->words; i++)
         word[i] = (baton_client_word){command->word[i].at, command->word[i].bytes};
-    int result = baton_client_issue(s->job->client, s->job->name, s->job->token, word,
-                                    command->words, &reply);
+    int result =
+        baton_client_issue(s->of->client, s->of->name, s->of->token, word, command->words, &reply);
     switch (result) {
     case BATON_OK:
         give(to, reply.at, reply.bytes);
@@ -72,7 +72,8 @@ static void issue(const run_session *s, const resp_command *command, int to)
         give_error(to, "LOST the lock was lost; nothing was executed");
         break;
     case BATON_UNREACHABLE:
-        give_error(to, "UNKNOWN the connection broke; it may have been executed, or not");
+        give_error(to, "UNKNOWN the connection broke, or the lock was taken away; it may have been "
+                       "executed, or not");
         break;
     case BATON_BAD_ARGUMENT:
         give_error(to, "ERR an operation has 1 to 29 words, of 60000 bytes together");
@@ -84,18 +85,18 @@ static void issue(const run_session *s, const resp_command *command, int to)
 }
 
 /* Whether there is something to be read before the end of the session, or of patience. */
-static bool await(const run_session *s, int from, int most)
+static bool await(const run_session *s, int from, int max)
 {
     struct pollfd heard[] = {{.fd = s->stop, .events = POLLIN}, {.fd = from, .events = POLLIN}};
     int ready;
-    while ((ready = poll(heard, 2, most)) < 0 && errno == EINTR)
+    while ((ready = poll(heard, 2, max)) < 0 && errno == EINTR)
         ;
     return ready > 0 && heard[0].revents == 0;
 }
 
 static void serve_one(run_session *s, int from)
 {
-    const resp_limits limits = {.word_bytes = MOST_REQUEST, .command_bytes = MOST_REQUEST};
+    const resp_limits limits = {.word_bytes = MAX_REQUEST, .command_bytes = MAX_REQUEST};
     resp_command command;
     for (size_t bytes = 0; bytes < sizeof s->request && await(s, from, SILENCE);) {
         ssize_t got = recv(from, s->request + bytes, sizeof s->request - bytes, MSG_DONTWAIT);
@@ -133,17 +134,22 @@ static void *serve(void *context)
     return NULL;
 }
 
-static bool listen_at(run_session *s, char complaint[512])
+static const char *const no_issue = "no 'baton issue'";
+
+static bool listen_at(run_session *s)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    char directory[PLACE_BYTES];
-    place_runtime(directory);
-    if (!place_runtime_make(directory, complaint))
+    char directory[PATH_BYTES];
+    path_runtime(directory);
+    const char *wrong = path_runtime_make(directory);
+    if (wrong != NULL) {
+        run_say(s->of, "%s: cannot use %s: %s", no_issue, directory, wrong);
         return false;
-    int length = snprintf(s->path, sizeof s->path, "%.400s/session-%d-%llx", directory,
-                          (int)getpid(), (unsigned long long)s->job->token);
+    }
+    int length = snprintf(s->path, sizeof s->path, "%s/session-%d-%llx", directory, (int)getpid(),
+                          (unsigned long long)s->of->token);
     if ((size_t)length >= sizeof name.sun_path) {
-        snprintf(complaint, 512, "%.400s is too long for a socket; set XDG_RUNTIME_DIR", s->path);
+        run_say(s->of, "%s: %s is too long for a socket; set XDG_RUNTIME_DIR", no_issue, s->path);
         return false;
     }
     memcpy(name.sun_path, s->path, (size_t)length + 1);
@@ -153,28 +159,36 @@ static bool listen_at(run_session *s, char complaint[512])
     umask(before);
     fine = fine && listen(s->socket, BACKLOG) == 0;
     if (!fine)
-        snprintf(complaint, 512, "cannot listen at %.400s: %s", s->path, strerror(errno));
+        run_say(s->of, "%s: cannot listen at %s: %s", no_issue, s->path, strerror(errno));
     return fine;
 }
 
-run_session *session_begin(const run_job *job, char complaint[512])
+static bool start_thread(run_session *s)
 {
+    int error = pthread_create(&s->thread, NULL, serve, s);
+    if (error == 0)
+        return true;
+    run_say(s->of, "%s: cannot start a thread: %s", no_issue, strerror(error));
+    unlink(s->path);
+    return false;
+}
+
+run_session *session_begin(const run *r)
+{
+    if (!baton_client_is_cluster(r->client))
+        return NULL;
     run_session *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        snprintf(complaint, 512, "out of memory");
+        run_say(r, "%s: out of memory", no_issue);
         return NULL;
     }
-    s->job = job;
+    s->of = r;
     s->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     s->stop = eventfd(0, EFD_CLOEXEC);
-    snprintf(complaint, 512, "cannot make a socket: %s", strerror(errno));
-    if (s->socket >= 0 && s->stop >= 0 && listen_at(s, complaint)) {
-        int error = pthread_create(&s->thread, NULL, serve, s);
-        if (error == 0)
-            return s;
-        snprintf(complaint, 512, "cannot start a thread: %s", strerror(error));
-        unlink(s->path);
-    }
+    if (s->socket < 0 || s->stop < 0)
+        run_say(r, "%s: cannot make a socket: %s", no_issue, strerror(errno));
+    else if (listen_at(s) && start_thread(s))
+        return s;
     if (s->socket >= 0)
         close(s->socket);
     if (s->stop >= 0)

@@ -3,34 +3,43 @@
 #include "cli.h"
 #include "json.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void help(void)
-{
-    puts("Usage: baton status --at ADDR[,ADDR...] [OPTION...]\n"
-         "Asks the nodes of a cluster how they are.\n"
-         "\n"
-         "  --at ADDR,...         where clients of each node connect: HOST:PORT, or the path of a\n"
-         "                        Unix socket ($BATON_AT)\n"
-         "  --locks               list their locks as well, of each node 1000 at most\n"
-         "  --password-file FILE  of the cluster ($BATON_PASSWORD_FILE)\n"
-         "  --json                the same as JSON, with the locks\n"
-         "  -h, --help            this help\n"
-         "\n"
-         "Columns: REACHES and SUSPECTS, other nodes, as this one sees them; HELD and WAITING,\n"
-         "through this node; OPERATIONS, executed since it was started; LAG, operations that "
-         "another\n"
-         "of those asked has executed and this one has not yet, over the locks that both list;\n"
-         "CONSENSUS, what decides when a node is taken for dead: '!' if it is not to be reached.\n"
-         "\n"
-         "Exit codes: 0 all is well, 1 a node is down or suspected, or does not count yet, or etcd "
-         "is not\n"
-         "to be reached, 69 no node can be reached.");
-}
+/* What the command line wants. */
+typedef struct wish {
+    const char *at;
+    const char *password_file;
+    bool as_json, locks;
+} wish;
+
+static const option_row rows[] = {
+    {"at", 0, "ADDR[,ADDR...]",
+     "where clients of each node connect: HOST:PORT, or the path of a Unix socket", INTO(wish, at),
+     .env = "BATON_AT"},
+    {"locks", 0, NULL, "list their locks as well, 1000 of each node at most", INTO(wish, locks)},
+    {"password-file", 0, "FILE", "its first line is the cluster's password",
+     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    {"json", 0, NULL, "the same as JSON, with the locks", INTO(wish, as_json)},
+    {0},
+};
+
+const command_line status_line = {
+    .program = "baton status",
+    .usage = "--at ADDR[,ADDR...] [OPTION...]",
+    .intro = "Asks the nodes of a cluster how they are.",
+    .rows = rows,
+    .end =
+        "Columns: REACHES and SUSPECTS, other nodes, as this one sees them; HELD and WAITING, "
+        "through this node; OPERATIONS, executed since it was started; LAG, operations that "
+        "another of those asked has executed and this one has not yet, over the locks that both "
+        "list; CONSENSUS, what decides when a node is taken for dead, with a '!' if it cannot be "
+        "reached.\n\n"
+        "Exit code: 0 all is well, 1 a node is down, suspected, or still rejoining, or etcd "
+        "cannot be reached, 64 wrong usage, 69 no node can be reached.",
+};
 
 /* ---- showing ---- */
 
@@ -138,7 +147,7 @@ static void json_node(json *j, const status_node *n)
         json_integer(j, "messages_dropped", n->dropped);
         json_integer(j, "commits", n->commits);
         json_integer(j, "bytes", n->bytes);
-        json_integer(j, "most_bytes", n->most_bytes);
+        json_integer(j, "max_bytes", n->max_bytes);
         json_open(j, "listed", '[');
         for (uint64_t k = 0; k < n->listed; k++)
             json_lock(j, &n->lock[k]);
@@ -158,20 +167,13 @@ static void print_json(const status_node *nodes, uint32_t count)
 
 /* ---- asking ---- */
 
-/* What the command line wants. */
-typedef struct wish {
-    const char *at;
-    const char *password_file;
-    bool as_json, locks;
-} wish;
-
 /* The addresses of a list; 0 if there is none, or too many. */
 static uint32_t split(const char *list, status_node *nodes)
 {
     uint32_t count = 0;
     while (*list != '\0') {
         size_t length = strcspn(list, ",");
-        if (length == 0 || length >= sizeof nodes[0].address || count == STATUS_MOST_NODES)
+        if (length == 0 || length >= sizeof nodes[0].address || count == STATUS_MAX_NODES)
             return 0;
         memcpy(nodes[count++].address, list, length);
         list += length;
@@ -183,14 +185,14 @@ static uint32_t split(const char *list, status_node *nodes)
 
 static int run(const wish *w)
 {
-    status_node *nodes = calloc(STATUS_MOST_NODES, sizeof *nodes);
+    status_node *nodes = calloc(STATUS_MAX_NODES, sizeof *nodes);
     if (nodes == NULL)
         return EXIT_FAILED;
     uint32_t count = split(w->at, nodes);
     if (count == 0) {
         free(nodes);
-        return usage_error("status", "--at takes 1 to %d addresses with commas between",
-                           STATUS_MOST_NODES);
+        return options_wrong(&status_line, "--at takes 1 to %d addresses with commas between",
+                             STATUS_MAX_NODES);
     }
     uint32_t up = 0;
     bool trouble = false;
@@ -217,43 +219,14 @@ static int run(const wish *w)
     return up < count || trouble ? EXIT_FAILED : EXIT_DONE;
 }
 
-int cmd_status(int argc, char **argv)
+int cmd_status(char **argv)
 {
-    enum { AT = 256, LOCKS, PASSWORD, JSON };
-    static const struct option options[] = {
-        {"at", required_argument, NULL, AT},
-        {"locks", no_argument, NULL, LOCKS},
-        {"password-file", required_argument, NULL, PASSWORD},
-        {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    wish w = {.at = getenv("BATON_AT")};
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        switch (option) {
-        case AT:
-            w.at = optarg;
-            break;
-        case LOCKS:
-            w.locks = true;
-            break;
-        case PASSWORD:
-            w.password_file = optarg;
-            break;
-        case JSON:
-            w.as_json = true;
-            break;
-        case 'h':
-            help();
-            return finish_output("status");
-        default:
-            return option_error("status", option == ':' ? "wants a value" : "is no option", argv);
-        }
-    }
-    if (optind < argc)
-        return usage_error("status", "unexpected '%s'", argv[optind]);
+    wish w = {0};
+    options_got got;
+    int code;
+    if (!read_options(&status_line, argv, &w, &got, &code))
+        return code;
     if (w.at == NULL)
-        return usage_error("status", "--at is needed");
+        return options_wrong(&status_line, "--at is needed");
     return run(&w);
 }

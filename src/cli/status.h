@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STATUS_MOST_NODES = 16, STATUS_TEXT = 512 };
+enum { STATUS_MAX_NODES = 16, STATUS_TEXT = 512 };
 
 /* A lock, as one node has it. */
 typedef struct status_lock {
@@ -23,7 +23,7 @@ typedef struct status_node {
     char nodes[STATUS_TEXT], reached[STATUS_TEXT], suspected[STATUS_TEXT]; /* ids, with commas */
     char state[16], why[STATUS_TEXT]; /* up, new, rejoins; and what it waits for */
     uint64_t locks, held, waiting, operations, ejected, epochs;
-    uint64_t commits, bytes, most_bytes;
+    uint64_t commits, bytes, max_bytes;
     uint64_t sent, received, dropped; /* messages */
     char consensus[40];               /* "paxos", "etcd", "etcd/NAME" */
     uint64_t etcd_reached, etcd_asked, etcd_unanswered, etcd_refused; /* if it is etcd */

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 100000 };
+enum { MAX_ROWS = 100000 };
 
-static void copy(char *to, size_t room, const char *from, size_t bytes)
+static void copy(char *to, size_t capacity, const char *from, size_t bytes)
 {
-    size_t length = bytes < room - 1 ? bytes : room - 1;
+    size_t length = bytes < capacity - 1 ? bytes : capacity - 1;
     for (size_t i = 0; i < length; i++)
         to[i] = from[i] == '\0' ? '?' : from[i];
     to[length] = '\0';
@@ -25,7 +25,7 @@ static void take_line(status_node *n, const char *key, const char *value)
 {
     static const struct {
         const char *key;
-        size_t at, room; /* of a text; 0: a number */
+        size_t at, capacity; /* of a text; 0: a number */
     } fields[] = {
 #define TEXT(name, field) {name, offsetof(status_node, field), sizeof n->field}
 #define NUMBER(name, field)                   \
@@ -51,7 +51,7 @@ static void take_line(status_node *n, const char *key, const char *value)
         NUMBER("epochs", epochs),
         NUMBER("commits", commits),
         NUMBER("bytes", bytes),
-        NUMBER("most_bytes", most_bytes),
+        NUMBER("max_bytes", max_bytes),
         NUMBER("messages_sent", sent),
         NUMBER("messages_received", received),
         NUMBER("messages_dropped", dropped),
@@ -63,8 +63,8 @@ static void take_line(status_node *n, const char *key, const char *value)
             continue;
         char *to = (char *)n + fields[i].at;
         uint64_t number = strtoull(value, NULL, 10);
-        if (fields[i].room > 0)
-            copy(to, fields[i].room, value, strlen(value));
+        if (fields[i].capacity > 0)
+            copy(to, fields[i].capacity, value, strlen(value));
         else
             memcpy(to, &number, sizeof number);
     }
@@ -93,7 +93,7 @@ static bool take_row(ask *a, status_lock *lock)
         [WAITING] = &lock->waiting, [HELD] = &lock->held,
     };
     ask_item item;
-    if (ask_next(a, &item) != EXIT_DONE || item.kind != '*')
+    if (ask_next(a, &item) != EXIT_DONE || item.kind != REPLY_ARRAY)
         return false;
     int64_t columns = item.number;
     for (int64_t i = 0; i < columns; i++) {
@@ -113,7 +113,7 @@ static bool take_row(ask *a, status_lock *lock)
 static bool take_answer(ask *a, status_node *n, int64_t items)
 {
     ask_item item;
-    if (items < 1 || items > MOST_ROWS || ask_next(a, &item) != EXIT_DONE || item.kind != '$')
+    if (items < 1 || items > MAX_ROWS || ask_next(a, &item) != EXIT_DONE || item.kind != REPLY_BULK)
         return false;
     take_lines(n, item.text);
     n->lock = calloc((size_t)items, sizeof n->lock[0]);
@@ -135,7 +135,7 @@ bool status_ask(status_node *n, const char *password_file)
     if (ask_open(&a, "status", n->address, password_file) != EXIT_DONE)
         return false;
     if (ask_send(&a, 1, words, &first) == EXIT_DONE) {
-        n->up = first.kind == '*' && take_answer(&a, n, first.number);
+        n->up = first.kind == REPLY_ARRAY && take_answer(&a, n, first.number);
         if (!n->up)
             fprintf(stderr, "baton status: %s does not answer as a node does\n", n->address);
     }

@@ -1,6 +1,6 @@
 /* Text that somebody else has written, made fit for a terminal and for JSON. */
-#ifndef BATON_TEXT_H
-#define BATON_TEXT_H
+#ifndef BATON_CLI_TEXT_H
+#define BATON_CLI_TEXT_H
 
 #include <stddef.h>
 

@@ -6,65 +6,28 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
-#include <inttypes.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_INTERVAL 0.02
-#define MOST_INTERVAL  3600.0
+#define MAX_INTERVAL   3600.0
 /* Rates need two looks: the first report comes this long after the first look, or sooner. */
 #define FIRST_INTERVAL 0.2
-
-static void help(void)
-{
-    puts(
-        "Usage: baton top [OPTION...] [BOARD]\n"
-        "       baton top --list\n"
-        "       baton top --remove [BOARD]\n"
-        "Shows what goes on around the locks of a BOARD (environment variable BATON_BOARD, else\n"
-        "'default'): who holds each lock, who waits for it, and deadlocks. On a terminal it shows\n"
-        "them live until q is pressed; elsewhere it prints a report per interval.\n"
-        "\n"
-        "  -i, --interval SECONDS  between reports, from 0.02 to 3600 (1)\n"
-        "  -n, --count N           end after N reports\n"
-        "      --once              one report as plain text\n"
-        "      --json              one report as JSON; with --count, N of them\n"
-        "      --list              instead: the names of the boards there are\n"
-        "      --remove            instead: remove the board's name; who has it open keeps it\n"
-        "  -h, --help              this help\n"
-        "\n"
-        "Columns: PASSAGES through the lock so far; PER S, since the report before; FOR, how long\n"
-        "it has been held or waited for; WHO holds and waits, first come first. A thread is\n"
-        "PROCESS (COMMAND), or PROCESS/THREAD (COMMAND) if it is not the first of its process.\n"
-        "'?' stands for the time of who came when the lock looked free. 'dead' is a process that\n"
-        "has ended without taking its card down; who waits for a dead holder is stuck.");
-}
 
 /* The command line. */
 typedef struct wish {
     const char *board;
     double interval;
-    uint64_t count; /* 0: no end */
+    uint32_t count; /* 0: no end */
     bool once;
     bool as_json;
     bool list;
     bool remove;
-    bool about_reports; /* an option was given that --list and --remove have no use for */
 } wish;
 
-enum { ONCE = 256, JSON, LIST, REMOVE };
-
-static const struct option options[] = {
-    {"interval", required_argument, NULL, 'i'}, {"count", required_argument, NULL, 'n'},
-    {"once", no_argument, NULL, ONCE},          {"json", no_argument, NULL, JSON},
-    {"list", no_argument, NULL, LIST},          {"remove", no_argument, NULL, REMOVE},
-    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
-};
-
 /* "1", "0.2": digits with at most one point. */
-static bool parse_seconds(const char *text, double *seconds)
+static bool take_interval(void *into, const char *text)
 {
     size_t length = strlen(text);
     const char *point = strchr(text, '.');
@@ -72,60 +35,63 @@ static bool parse_seconds(const char *text, double *seconds)
         (point != NULL && strchr(point + 1, '.') != NULL))
         return false;
     double value = strtod(text, NULL);
-    if (!(value >= LEAST_INTERVAL && value <= MOST_INTERVAL))
+    if (!(value >= LEAST_INTERVAL && value <= MAX_INTERVAL))
         return false;
-    *seconds = value;
+    ((wish *)into)->interval = value;
     return true;
 }
 
-static int parse_option(int option, wish *w, char **argv)
+static const option_row rows[] = {
+    {"interval", 'i', "SECONDS", "between reports, from 0.02 to 3600", .take = take_interval,
+     .noun = "number from 0.02 to 3600", .unit = "seconds, as in 0.5", .usual = "1"},
+    {"count", 'n', "N", "end after N reports", INTO(wish, count), .least = 1, .max = UINT32_MAX},
+    {"once", 0, NULL, "one report as plain text", INTO(wish, once)},
+    {"json", 0, NULL, "one report as JSON; with --count, N of them", INTO(wish, as_json)},
+    {"list", 0, NULL, "instead: the names of the boards there are", INTO(wish, list)},
+    {"remove", 0, NULL, "instead: remove the name of the board; programs that have it open keep it",
+     INTO(wish, remove)},
+    {0},
+};
+
+const command_line top_line = {
+    .program = "baton top",
+    .usage = "[OPTION...] [BOARD]\n--list\n--remove [BOARD]",
+    .intro = "Shows what goes on around the locks of a BOARD (environment variable BATON_BOARD, "
+             "else 'default'): who holds each lock, who waits for it, and deadlocks. On a terminal "
+             "it shows them live until q is pressed; elsewhere it prints a report per interval.",
+    .rows = rows,
+    .end = "Columns: PASSAGES through the lock so far; PER S, since the report before; FOR, how "
+           "long it has been held or waited for; WHO holds and waits, first come first. A thread "
+           "is PROCESS (COMMAND), or PROCESS/THREAD (COMMAND) if it is not the first of its "
+           "process. '?' stands for the time of a thread that came when the lock looked free. "
+           "'dead' is a process that has ended without taking its card down; a thread that waits "
+           "for a dead holder is stuck.",
+    .max_words = OPTIONS_ANY,
+};
+
+/* Options that --list and --remove have no use for. */
+static bool is_about_reports(const options_got *got)
 {
-    w->about_reports = w->about_reports || (option != LIST && option != REMOVE);
-    switch (option) {
-    case 'i':
-        if (!parse_seconds(optarg, &w->interval))
-            return usage_error("top", "--interval takes seconds from %g to %g, as in 0.5",
-                               LEAST_INTERVAL, MOST_INTERVAL);
-        break;
-    case 'n':
-        if (!parse_number(optarg, 1, UINT32_MAX, &w->count))
-            return usage_error("top", "--count takes a whole number from 1 to %" PRIu32,
-                               UINT32_MAX);
-        break;
-    case ONCE:
-        w->once = true;
-        break;
-    case JSON:
-        w->as_json = true;
-        break;
-    case LIST:
-        w->list = true;
-        break;
-    case REMOVE:
-        w->remove = true;
-        break;
-    case ':':
-        return option_error("top", "wants a value", argv);
-    default:
-        return option_error("top", "is no option", argv);
-    }
-    return EXIT_DONE;
+    return options_given(&top_line, got, "interval") || options_given(&top_line, got, "count") ||
+           options_given(&top_line, got, "once") || options_given(&top_line, got, "json");
 }
 
 /* What cannot be wished for at the same time; and which board, if the words do not say. */
-static int settle(wish *w, int words, char **word)
+static int settle(wish *w, const options_got *got)
 {
     if (w->list && w->remove)
-        return usage_error("top", "--list and --remove do not go together");
-    if ((w->list || w->remove) && w->about_reports)
-        return usage_error("top", "%s prints no report, and takes no options for one",
-                           w->list ? "--list" : "--remove");
+        return options_wrong(&top_line, "--list and --remove do not go together");
+    if ((w->list || w->remove) && is_about_reports(got))
+        return options_wrong(&top_line, "%s prints no report, and takes no options for one",
+                             w->list ? "--list" : "--remove");
     if (w->once && w->count > 0)
-        return usage_error("top", "--once and --count do not go together");
-    if (words > (w->list ? 0 : 1))
-        return usage_error("top", "unexpected '%s'", word[w->list ? 0 : 1]);
+        return options_wrong(&top_line, "--once and --count do not go together");
+    if (got->words > (w->list ? 0 : 1))
+        return options_wrong(&top_line, "unexpected '%s'", got->word[w->list ? 0 : 1]);
     const char *usual = getenv("BATON_BOARD");
-    w->board = words > 0 ? word[0] : usual != NULL && usual[0] != '\0' ? usual : "default";
+    w->board = got->words > 0                      ? got->word[0]
+               : usual != NULL && usual[0] != '\0' ? usual
+                                                   : "default";
     if (w->count == 0 && (w->once || w->as_json))
         w->count = 1;
     return EXIT_DONE;
@@ -255,20 +221,14 @@ static int show(const wish *w)
     return code;
 }
 
-int cmd_top(int argc, char **argv)
+int cmd_top(char **argv)
 {
-    wish w = {.interval = 1};
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":i:n:h", options, NULL)) != -1;) {
-        if (option == 'h') {
-            help();
-            return finish_output("top");
-        }
-        int code = parse_option(option, &w, argv);
-        if (code != EXIT_DONE)
-            return code;
-    }
-    int code = settle(&w, argc - optind, argv + optind);
+    wish w = {0};
+    options_got got;
+    int code;
+    if (!read_options(&top_line, argv, &w, &got, &code))
+        return code;
+    code = settle(&w, &got);
     if (code != EXIT_DONE)
         return code;
     if (w.list)

@@ -1,6 +1,6 @@
 /* What the files of `baton top` share: looking, printing, and the terminal. */
-#ifndef BATON_TOP_H
-#define BATON_TOP_H
+#ifndef BATON_CLI_TOP_H
+#define BATON_CLI_TOP_H
 
 #include "top_scene.h"
 

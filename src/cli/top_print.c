@@ -38,9 +38,9 @@ static void put_and_free(top_page *page, char *text)
 }
 
 /* In as many lines as it takes, but at most `most`. */
-static void put_wrapped(top_page *page, const char *text, uint32_t most)
+static void put_wrapped(top_page *page, const char *text, uint32_t max)
 {
-    while (*text != '\0' && most-- > 0) {
+    while (*text != '\0' && max-- > 0) {
         put_line(page, text);
         text += text_bytes(text, page->columns);
     }
@@ -112,7 +112,7 @@ static void write_deadlock(FILE *out, const top_deadlock *deadlock)
                 deadlock->step[i].waits_for->name);
 }
 
-static void put_deadlock(top_page *page, const top_deadlock *deadlock, uint32_t most)
+static void put_deadlock(top_page *page, const top_deadlock *deadlock, uint32_t max)
 {
     char *text = NULL;
     size_t bytes;
@@ -121,7 +121,7 @@ static void put_deadlock(top_page *page, const top_deadlock *deadlock, uint32_t 
         return;
     write_deadlock(out, deadlock);
     if (fclose(out) == 0 && text != NULL)
-        put_wrapped(page, text, most);
+        put_wrapped(page, text, max);
     free(text);
 }
 
@@ -158,13 +158,13 @@ enum { LEAST_NAME = 4 };
 
 static uint32_t name_columns(const top_page *page, const top_scene *scene)
 {
-    uint32_t most = page->columns / 3 > LEAST_NAME ? page->columns / 3 : LEAST_NAME;
+    uint32_t max = page->columns / 3 > LEAST_NAME ? page->columns / 3 : LEAST_NAME;
     size_t columns = LEAST_NAME;
     for (uint32_t i = 0; i < scene->locks; i++) {
         size_t here = text_columns(scene->lock[i].seen->name);
         columns = here > columns ? here : columns;
     }
-    return columns < most ? (uint32_t)columns : most;
+    return columns < max ? (uint32_t)columns : max;
 }
 
 /* A row of the table; the columns before the time are empty for those who wait. */

@@ -131,7 +131,7 @@ static uint32_t next_waiter(const top_scene *scene, uint32_t waiters, uint32_t a
 /* The steps of a circle that have been written down begin with the lowest thread. */
 static void turn_to_lowest(top_step *step, uint32_t steps)
 {
-    top_step copy[BATON_MOST_ON_BOARD];
+    top_step copy[BATON_MAX_ON_BOARD];
     uint32_t lowest = 0;
     for (uint32_t i = 0; i < steps; i++) {
         const baton_seen *a = step[i].who;
@@ -156,7 +156,7 @@ static void add_circle(const top_look *earlier, top_scene *scene, const uint32_t
         const top_lock *wanted = &scene->lock[who->lock];
         if (!has_stayed(earlier, scene, who) || !has_stayed(earlier, scene, wanted->holder))
             return;
-        assert(*used + steps < BATON_MOST_ON_BOARD);
+        assert(*used + steps < BATON_MAX_ON_BOARD);
         step[steps].who = who;
         step[steps].waits_for = wanted->seen;
         at = next[at];
@@ -172,8 +172,8 @@ static void add_circle(const top_look *earlier, top_scene *scene, const uint32_t
 /* From each who waits to the next, and on; who comes to where it has been has gone in a circle. */
 static void find_deadlocks(const top_look *earlier, top_scene *scene, uint32_t waiters)
 {
-    uint32_t next[BATON_MOST_ON_BOARD];
-    uint32_t walk_of[BATON_MOST_ON_BOARD] = {0}; /* in which walk it was visited, from 1 */
+    uint32_t next[BATON_MAX_ON_BOARD];
+    uint32_t walk_of[BATON_MAX_ON_BOARD] = {0}; /* in which walk it was visited, from 1 */
     uint32_t used = 0;
     for (uint32_t i = 0; i < waiters; i++)
         next[i] = scene->waiter[i]->dead ? waiters : next_waiter(scene, waiters, i);
@@ -207,7 +207,7 @@ static int busiest_first(const void *a, const void *b)
 
 void top_scene_make(const top_look *earlier, const top_look *later, top_scene *scene)
 {
-    assert(later->cards <= BATON_MOST_ON_BOARD && later->locks <= BATON_MOST_LOCKS_ON_BOARD);
+    assert(later->cards <= BATON_MAX_ON_BOARD && later->locks <= BATON_MAX_LOCKS_ON_BOARD);
     scene->look = later;
     scene->participants = later->participants;
     scene->cards = 0;

@@ -2,8 +2,8 @@
  * What goes on around the locks of a board, made out of two looks at it. Pure: it reads no clock,
  * no board and no /proc, and believes nothing that is out of range.
  */
-#ifndef BATON_TOP_SCENE_H
-#define BATON_TOP_SCENE_H
+#ifndef BATON_CLI_TOP_SCENE_H
+#define BATON_CLI_TOP_SCENE_H
 
 #include "baton/board.h"
 
@@ -17,8 +17,8 @@ typedef struct top_look {
     uint32_t participants; /* how many cards the board has room for */
     uint32_t cards;
     uint32_t locks;
-    baton_seen card[BATON_MOST_ON_BOARD];
-    baton_board_lock_seen lock[BATON_MOST_LOCKS_ON_BOARD];
+    baton_seen card[BATON_MAX_ON_BOARD];
+    baton_board_lock_seen lock[BATON_MAX_LOCKS_ON_BOARD];
 } top_look;
 
 /* A lock. Whatever it points to belongs to the later look, or to the scene. */
@@ -51,11 +51,11 @@ typedef struct top_scene {
     uint32_t dead_cards;
     uint32_t locks;
     uint32_t deadlocks;
-    const baton_seen *dead[BATON_MOST_ON_BOARD];
-    top_lock lock[BATON_MOST_LOCKS_ON_BOARD]; /* the busiest first */
-    top_deadlock deadlock[BATON_MOST_ON_BOARD];
-    const baton_seen *waiter[BATON_MOST_ON_BOARD];
-    top_step step[BATON_MOST_ON_BOARD];
+    const baton_seen *dead[BATON_MAX_ON_BOARD];
+    top_lock lock[BATON_MAX_LOCKS_ON_BOARD]; /* the busiest first */
+    top_deadlock deadlock[BATON_MAX_ON_BOARD];
+    const baton_seen *waiter[BATON_MAX_ON_BOARD];
+    top_step step[BATON_MAX_ON_BOARD];
 } top_scene;
 
 void top_scene_make(const top_look *earlier, const top_look *later, top_scene *scene);

@@ -1,5 +1,5 @@
 /* Replies and pushes: each is a message to an automaton, and ends what somebody waits for. */
-#include "room.h"
+#include "internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,17 +25,18 @@ static void have_reset(baton_client *c, lock_name *n, uint64_t generation)
 
 static void have_lost(baton_client *c, line *k, lock_name *n, uint64_t generation)
 {
-    wdme_client *a = k == c->main ? &n->a : &k->a;
     hold *h = names_hold_over(n, k, generation);
+    wdme_client *a = h != NULL ? h->a : k == c->main ? &n->a : NULL;
     if (h != NULL)
         generation = a->token; /* it was another one when it came in */
-    wdme_client_receive(a, (wdme_message){.kind = WDME_LOST, .generation = generation});
+    if (a != NULL)
+        wdme_client_receive(a, (wdme_message){.kind = WDME_LOST, .generation = generation});
     if (h == NULL)
         return; /* it has left meanwhile */
-    hold_lose(c, n, h);
-    if (k != c->main && k->users == 0 && !k->idle) /* else the call that uses it will say so */
-        line_rest(c, k);
+    hold_lose(c, h);
     names_tidy(&c->names, n);
+    if (k->users == 0) /* else the call that uses it will say so */
+        line_rest(c, k);
 }
 
 /* The section goes on in another epoch; from there it can be resumed. */
@@ -43,17 +44,19 @@ static void have_kept(const line *k, const lock_name *n, uint64_t generation)
 {
     hold *h = names_hold_over(n, k, 0);
     if (h != NULL)
-        h->wire = generation;
+        h->server_token = generation;
 }
 
 /*
  * The node sees no majority, so the others may give away what is held here, and it would not know.
- * So the lease goes on to its end; but who waits for no answer is better off elsewhere.
+ * So the lease goes on to its end; but who waits for no answer is better off elsewhere, and who
+ * does, after a while.
  */
 static void have_suspended(baton_client *c, line *k)
 {
-    k->suspended = true;
-    if (c->servers > 1 && (k->holds == 0 || (k->users == 0 && move_can(c, k))))
+    watch_suspended(&k->watch, clock_now());
+    keeper_due(c, watch_leave_at(&k->watch));
+    if (c->servers > 1 && (k->holds == 0 || (k->users == 0 && watch_can_move(&k->watch))))
         line_cut(c, k, ECONNRESET);
 }
 
@@ -72,14 +75,13 @@ static bool take_push(baton_client *c, line *k, const resp_reply *push)
     if (resp_is(e[0].text, "SUSPENDED"))
         have_suspended(c, k);
     else if (resp_is(e[0].text, "RESUMED"))
-        k->suspended = false;
+        watch_resumed(&k->watch);
     if (e[2].number <= 0 || k->dead)
         return true;
     memcpy(name, e[1].text.at, e[1].text.bytes);
     name[e[1].text.bytes] = '\0';
-    size_t bytes;
-    uint64_t hash = name_hash(name, &bytes);
-    lock_name *n = names_find(&c->names, name, bytes, hash);
+    size_t bytes = strlen(name);
+    lock_name *n = names_find(&c->names, name, bytes, name_hash(name, bytes));
     if (n == NULL)
         return true;
     if (resp_is(e[0].text, "LOST") || resp_is(e[0].text, "EJECTED"))
@@ -93,9 +95,17 @@ static bool take_push(baton_client *c, line *k, const resp_reply *push)
 
 /* ---- replies ---- */
 
-static int result_of_error(const reply_value *error)
+/* A node that does not count yet, or is about to end: another one may let somebody in. */
+static bool sends_to_another(const reply_value *error)
 {
-    return resp_reply_fails_with(error, "NAME") ? BATON_BAD_NAME : BATON_REFUSED;
+    return resp_reply_fails_with(error, "NOTREADY") || resp_reply_fails_with(error, "DRAINING");
+}
+
+static int result_of_error(const baton_client *c, const reply_value *error)
+{
+    if (resp_reply_fails_with(error, "NAME"))
+        return BATON_BAD_NAME;
+    return c->servers > 1 && sends_to_another(error) ? BATON_UNREACHABLE : BATON_REFUSED;
 }
 
 /* What a reply to TRY or LOCK says; false if it says nothing. An error ends it, like a timeout. */
@@ -117,13 +127,43 @@ static void enter(baton_client *c, line *k, request *r, uint64_t token)
 {
     hold *h = r->hold;
     r->hold = NULL;
-    r->token = h->token = h->wire = token;
+    r->token = h->token = h->server_token = token;
     h->over = k;
+    h->a = r->a;
     hold_attach(r->of, h);
     c->counts.entries++;
-    /* A wait may have outlasted the lease that we know of. */
-    k->unsure = r->kind == ASK_LOCK && c->lease > 0 && clock_now() > r->sent_at + c->lease / 3;
+    if (r->kind == ASK_LOCK)
+        watch_granted(&k->watch, r->sent_at, clock_now());
     request_finish(r, BATON_OK, 0);
+}
+
+/*
+ * Gates are of the main line: over another, nobody hears of a reset. What is held stays where it
+ * is. A try that was sent over that line will be answered yet.
+ */
+static void leave_gate(baton_client *c, lock_name *n, void *unused)
+{
+    (void)unused;
+    LIST_EACH (at, &n->holds) {
+        hold *h = OWNER_OF(at, hold, link);
+        if (h->a != &n->a)
+            continue;
+        h->own = n->a;
+        h->a = &h->own;
+    }
+    if (n->a.doing != WDME_TRIES)
+        wdme_client_cut(&n->a);
+    names_tidy(&c->names, n);
+}
+
+/* The main line holds something, and its node lets nobody in: whoever tries goes to another one. */
+static void leave_main(baton_client *c)
+{
+    const line *k = c->main;
+    names_each(c, leave_gate, NULL);
+    c->main = NULL;
+    c->shunned |= course_bit(k->server);
+    c->next_server = (k->server + 1) % c->servers;
 }
 
 static bool take_grant(baton_client *c, line *k, request *r, const reply_value *v)
@@ -138,14 +178,16 @@ static bool take_grant(baton_client *c, line *k, request *r, const reply_value *
         enter(c, k, r, step.token);
         break;
     case WDME_REFUSED:
-        request_finish(r, BATON_BUSY, 0);
-        break;
     case WDME_TIMED_OUT:
-        request_finish(r, v->kind == REPLY_ERROR ? result_of_error(v) : BATON_BUSY, 0);
+        request_finish(r, v->kind == REPLY_ERROR ? result_of_error(c, v) : BATON_BUSY, EAGAIN);
         break;
     default:
         return false; /* granted what was already taken away: not in this order */
     }
+    if (r->result == BATON_UNREACHABLE && k == c->main)
+        leave_main(c);
+    else if (r->kind == ASK_TRY && k != c->main)
+        leave_gate(c, r->of, NULL);
     pthread_cond_broadcast(&r->of->answered);
     return true;
 }
@@ -166,6 +208,10 @@ static bool take_result(request *r, const reply_value *v, resp_word bytes)
         request_finish(r, BATON_LOST, 0);
         return true;
     }
+    if (resp_reply_fails_with(v, "LOST")) { /* it may be executed nevertheless: nobody will know */
+        request_finish(r, BATON_UNREACHABLE, ECANCELED);
+        return true;
+    }
     r->reply_bytes = bytes.bytes;
     r->reply = malloc(bytes.bytes + 1);
     if (r->reply != NULL) {
@@ -178,19 +224,20 @@ static bool take_result(request *r, const reply_value *v, resp_word bytes)
 
 static bool take_reply(baton_client *c, line *k, const reply_value *v, resp_word bytes)
 {
-    request *r = k->first;
+    request *r = OWNER_OF(list_first(&k->requests), request, link);
     if (r == NULL)
         return false;
-    if (resp_reply_fails_with(v, "NOTREADY") && k->holds == 0) {
-        line_cut(c, k, EAGAIN); /* a node that does not count yet: another one may */
+    if (sends_to_another(v) && k->holds == 0) {
+        line_cut(c, k, EAGAIN);
         return false;
     }
-    if (v->kind != REPLY_ERROR && c->lease > 0 && !k->suspended &&
-        r->sent_at + lease_counted(c) > k->sure_until)
-        k->sure_until = r->sent_at + lease_counted(c); /* every command renews the lease */
-    request *next = r->next; /* its caller goes on when the mutex is free, not before */
+    if (v->kind != REPLY_ERROR)
+        watch_answered(&k->watch, r->sent_at);
     bool fine = false;
     switch (r->kind) {
+    case ASK_RESUME:
+        list_remove(&r->link);
+        return move_take(c, k, r, v);
     case ASK_TRY:
     case ASK_LOCK:
         fine = take_grant(c, k, r, v);
@@ -200,9 +247,6 @@ static bool take_reply(baton_client *c, line *k, const reply_value *v, resp_word
         break;
     case ASK_ISSUE:
         fine = take_result(r, v, bytes);
-        break;
-    case ASK_RESUME:
-        fine = move_take(c, k, v);
         break;
     case ASK_RENEW:
         fine = v->kind == REPLY_INTEGER;
@@ -216,9 +260,10 @@ static bool take_reply(baton_client *c, line *k, const reply_value *v, resp_word
         return false; /* the line is cut, and the request ends with it */
     if (k->dead)
         return true; /* by this answer */
-    k->first = next;
-    if (next == NULL)
-        k->last = NULL;
+    /* It is still there: its caller goes on when the mutex is free, not before. */
+    list_remove(&r->link);
+    if (r->alone)
+        free(r);
     return true;
 }
 

@@ -1,16 +1,20 @@
 /* Try, lock and exit: what threads of the process call. */
-#include "room.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int call_check(const baton_client *c, const char *name, lock_wanted *w)
 {
-    if (c == NULL || name == NULL || pthread_equal(pthread_self(), c->keeper))
-        return BATON_BAD_ARGUMENT; /* from `lost`: the keeper cannot wait for itself */
+    if (c == NULL || name == NULL || (c->lost != NULL && pthread_equal(pthread_self(), c->teller)))
+        return BATON_BAD_ARGUMENT; /* from `lost`: what is told next would wait for it */
+    if (!kin_is_own(c))
+        return BATON_BAD_ARGUMENT;
     w->name = name;
-    w->hash = name_hash(name, &w->bytes);
+    w->bytes = strnlen(name, BATON_CLIENT_NAME_BYTES);
+    w->hash = name_hash(name, w->bytes);
     return w->bytes > 0 && w->bytes < BATON_CLIENT_NAME_BYTES ? BATON_OK : BATON_BAD_NAME;
 }
 
@@ -31,13 +35,13 @@ static hold *new_hold(const lock_wanted *w)
 }
 
 void call_ask(baton_client *c, line *k, request *r, const lock_wanted *w, uint64_t number,
-              uint64_t most)
+              uint64_t max)
 {
     pthread_cond_init(&r->answered, &c->monotonic);
     r->awaited = true;
     k->users++;
     line_ask(c, k, r, w->name, number);
-    line_await(c, k, r, most);
+    line_await(c, k, r, max);
     k->users--;
     if (k->dead)
         keeper_wake(c); /* to free it */
@@ -49,16 +53,17 @@ void call_ask(baton_client *c, line *k, request *r, const lock_wanted *w, uint64
 /* A new one in the list, or NULL with a result and an error. The mutex is free meanwhile. */
 static line *connect_anew(baton_client *c, int *result, int *error)
 {
-    if (c->line_count >= MOST_LINES) {
+    if (c->line_count >= MAX_LINES) {
         *result = BATON_FULL;
         return NULL;
     }
     c->line_count++;
-    uint32_t first = c->next_server;
+    course way = course_from(c, c->next_server);
     pthread_mutex_unlock(&c->mutex);
-    line *k = line_open(c, first, result);
+    line *k = line_open(c, &way, result);
     *error = errno;
     pthread_mutex_lock(&c->mutex);
+    c->shunned |= way.tried;
     if (k == NULL)
         c->line_count--;
     else
@@ -79,14 +84,16 @@ static int get_main(baton_client *c, int *error)
                 return c->attempt_result;
             continue;
         }
+        int result = BATON_OK; /* its own: it is written while the mutex is free */
         c->connecting = true;
-        c->main = connect_anew(c, &c->attempt_result, &c->attempt_error);
+        c->main = connect_anew(c, &result, error);
         c->connecting = false;
         c->attempts++;
+        c->attempt_result = result;
+        c->attempt_error = *error;
         pthread_cond_broadcast(&c->attempted);
-        *error = c->attempt_error;
         if (c->main == NULL)
-            return c->attempt_result;
+            return result;
     }
     return BATON_OK;
 }
@@ -94,8 +101,9 @@ static int get_main(baton_client *c, int *error)
 /* One to wait over. */
 static line *get_waiting(baton_client *c, int *result, int *error)
 {
-    for (line *k = c->lines; k != NULL; k = k->next) {
-        if (k->idle && !k->dead && k->first == NULL) {
+    LIST_EACH (at, &c->lines) {
+        line *k = OWNER_OF(at, line, link);
+        if (k->idle && !k->dead && list_is_empty(&k->requests)) {
             line_stir(c, k);
             return k;
         }
@@ -108,7 +116,7 @@ static line *get_waiting(baton_client *c, int *result, int *error)
 /* Whether a try needs no message, since the answer is known to be no. */
 static bool is_known_busy(const lock_name *n)
 {
-    return n->holds != NULL || (n->a.doing != WDME_TRIES && !wdme_gate_is_open(&n->a));
+    return !list_is_empty(&n->holds) || (n->a.doing != WDME_TRIES && !wdme_gate_is_open(&n->a));
 }
 
 /*
@@ -140,6 +148,7 @@ static int send_try(baton_client *c, const lock_wanted *w, uint64_t *token, int 
     request r = {.kind = ASK_TRY, .of = n, .hold = h, .a = &n->a};
     n->users++;
     call_ask(c, k, &r, w, 0, c->patience);
+    line_rest(c, k); /* if nothing is held over it, and others try elsewhere by now */
     n->users--;
     free(r.hold);
     if (r.result == BATON_OK && names_hold(n, r.token) == NULL)
@@ -197,8 +206,8 @@ static int make_sure(baton_client *c, line *k, int *error)
         *error = ECONNRESET;
         return BATON_UNREACHABLE;
     }
-    call_ask(c, k, &r, &nobody, c->lease / 1000000, c->patience);
-    k->unsure = false;
+    call_ask(c, k, &r, &nobody, k->watch.lease / 1000000, c->patience);
+    k->watch.unsure = false;
     *error = r.error;
     return r.result;
 }
@@ -213,16 +222,16 @@ static int wait_over(baton_client *c, line *k, const lock_wanted *w, uint64_t ti
     if (n == NULL || h == NULL) {
         free(h);
     } else {
-        wdme_client_lock(&k->a);
-        request r = {.kind = ASK_LOCK, .of = n, .hold = h, .a = &k->a};
+        wdme_client_lock(&h->own);
+        request r = {.kind = ASK_LOCK, .of = n, .hold = h, .a = &h->own};
         n->users++;
-        k->unsure = false;
+        k->watch.unsure = false;
         call_ask(c, k, &r, w, timeout_ms, timeout_ms > 0 ? timeout_ms * 1000000 + c->patience : 0);
         free(r.hold);
         result = r.result;
         *error = r.error;
         *token = r.token;
-        if (result == BATON_OK && k->unsure)
+        if (result == BATON_OK && k->watch.unsure)
             result = make_sure(c, k, error);
         if (result == BATON_OK && names_hold(n, *token) == NULL)
             result = BATON_LOST;
@@ -235,27 +244,34 @@ static int wait_over(baton_client *c, line *k, const lock_wanted *w, uint64_t ti
 
 /*
  * At one server. `moves` if its connection broke: then the wait is over there, and can go on at
- * another. A line to wait over says nothing; that its server does not answer any more is noticed
- * over the main line, so with several servers there must be one.
+ * another.
  */
 static int lock_at_one(baton_client *c, const lock_wanted *w, uint64_t timeout_ms, uint64_t *token,
                        int *error, bool *moves)
 {
-    int result = c->servers > 1 ? get_main(c, error) : BATON_OK;
-    line *k = result == BATON_OK ? get_waiting(c, &result, error) : NULL;
+    int result = BATON_OK;
+    line *k = get_waiting(c, &result, error);
     if (k == NULL)
         return result;
     k->users++;
     result = wait_over(c, k, w, timeout_ms, token, error);
-    if (k->holds == 0 && !k->dead && !k->idle)
-        line_rest(c, k);
+    line_rest(c, k);
     k->users--;
     if (k->dead)
         keeper_wake(c); /* to free it */
-    else if (c->lease > 0)
-        keeper_due(c, k->renew_at);
+    else if (k->watch.lease > 0)
+        keeper_due(c, k->watch.renew_at);
     *moves = result == BATON_UNREACHABLE && c->servers > 1;
     return result;
+}
+
+/* All are there, but let nobody in yet: a moment later they may. */
+static void pause_a_round(baton_client *c)
+{
+    const struct timespec pause = {.tv_nsec = DRIFT_PAUSE};
+    pthread_mutex_unlock(&c->mutex);
+    nanosleep(&pause, NULL);
+    pthread_mutex_lock(&c->mutex);
 }
 
 int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms, uint64_t *token)
@@ -268,21 +284,23 @@ int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms
         return result != BATON_OK ? result : BATON_BAD_ARGUMENT;
     if (timeout_ms == 0)
         return baton_client_try(c, name, token);
-    uint64_t most = timeout_ms < 0 ? 0 : (uint64_t)timeout_ms; /* 0: without end, on the wire */
-    if (most > UINT32_MAX)
-        most = UINT32_MAX;
-    uint64_t until = clock_now() + most * 1000000;
+    uint64_t max = timeout_ms < 0 ? 0 : (uint64_t)timeout_ms; /* 0: without end, on the wire */
+    if (max > UINT32_MAX)
+        max = UINT32_MAX;
+    uint64_t until = clock_now() + max * 1000000;
     bool moves = false;
     pthread_mutex_lock(&c->mutex);
-    for (uint32_t i = 0; i < MOST_MOVES && (i == 0 || moves); i++) {
+    for (uint32_t i = 0; i < MAX_MOVES && (i == 0 || moves); i++) {
+        if (i > 0 && i % c->servers == 0)
+            pause_a_round(c);
         uint64_t now = clock_now();
-        if (i > 0 && most > 0) {
+        if (i > 0 && max > 0) {
             if (now >= until)
                 return call_end(c, BATON_BUSY, 0);
-            most = (until - now) / 1000000 + 1;
+            max = (until - now) / 1000000 + 1;
         }
         moves = false;
-        result = lock_at_one(c, &w, most, token, &error, &moves);
+        result = lock_at_one(c, &w, max, token, &error, &moves);
     }
     return call_end(c, result, error);
 }
@@ -293,19 +311,15 @@ int baton_client_lock(baton_client *client, const char *name, int64_t timeout_ms
 static int leave(baton_client *c, lock_name *n, hold *h, const lock_wanted *w)
 {
     line *k = h->over;
-    bool is_main = k == c->main;
     request r = {.kind = ASK_EXIT};
-    uint64_t token = h->wire;
-    hold_detach(n, h);
+    uint64_t token = h->server_token;
+    hold_detach(h);
+    wdme_client_exit(h->a);
     free(h);
-    wdme_client_exit(is_main ? &n->a : &k->a);
     names_tidy(&c->names, n);
     k->users++;
     call_ask(c, k, &r, w, token, c->patience);
-    if (k->suspended && k->holds == 0)
-        line_cut(c, k, ECONNRESET); /* that it is so no more is told to those who hold or wait */
-    if (!is_main && !k->dead)
-        line_rest(c, k);
+    line_rest(c, k);
     k->users--;
     return r.result == BATON_OK ? BATON_OK : BATON_LOST;
 }
@@ -324,7 +338,7 @@ int baton_client_exit(baton_client *client, const char *name, uint64_t token)
         h = move_await(c, n, token);
     if (h == NULL)
         return call_end(c, BATON_LOST, 0);
-    if (line_is_over(c, h->over, clock_now())) {
+    if (watch_is_over(&h->over->watch, clock_now())) {
         line_cut(c, h->over, ETIMEDOUT);
         return call_end(c, BATON_LOST, 0);
     }

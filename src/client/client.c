@@ -1,5 +1,5 @@
 /* Begin and end of a client, and what can be asked of it without a message. */
-#include "room.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,17 +19,31 @@ static void start_sync(baton_client *c)
     pthread_condattr_setclock(&c->monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&c->attempted, NULL);
     pthread_cond_init(&c->moved, NULL);
+    pthread_cond_init(&c->news, NULL);
     pthread_cond_init(&c->adrift, &c->monotonic);
 }
 
-static void end_keeper(baton_client *c)
+/* Of one server, nothing can go on at another. */
+static bool has_mover(const baton_client *c)
+{
+    return c->servers > 1;
+}
+
+/* The first so many of them. */
+static void end_threads(baton_client *c, int count)
 {
     pthread_mutex_lock(&c->mutex);
     c->closing = true;
     keeper_wake(c);
     pthread_cond_signal(&c->adrift);
+    pthread_cond_signal(&c->news);
     pthread_mutex_unlock(&c->mutex);
-    pthread_join(c->keeper, NULL);
+    if (count > 0)
+        pthread_join(c->keeper, NULL);
+    if (count > 1 && has_mover(c))
+        pthread_join(c->mover, NULL);
+    if (count > 2 && c->lost != NULL)
+        pthread_join(c->teller, NULL);
 }
 
 /* They take no signals: these are for threads of the process. */
@@ -38,44 +52,39 @@ static int start_threads(baton_client *c)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    int count = 0;
     int error = pthread_create(&c->keeper, NULL, keeper_run, c);
-    if (error == 0 && c->session[0] != '\0') {
-        error = pthread_create(&c->mover, NULL, move_run, c);
-        if (error != 0)
-            end_keeper(c);
+    if (error == 0) {
+        count++;
+        error = has_mover(c) ? pthread_create(&c->mover, NULL, move_run, c) : 0;
     }
+    if (error == 0) {
+        count++;
+        error = c->lost != NULL ? pthread_create(&c->teller, NULL, tell_run, c) : 0;
+    }
+    if (error != 0)
+        end_threads(c, count);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 
-static void free_holds(hold *first)
-{
-    for (hold *h = first, *next; h != NULL; h = next) {
-        next = h->next;
-        free(h);
-    }
-}
-
 static void free_client(baton_client *c)
 {
-    for (line *k = c->lines, *next; k != NULL; k = next) {
-        next = k->next;
-        line_free(k);
-    }
+    LIST_EACH (at, &c->lines)
+        line_free(OWNER_OF(at, line, link));
     names_free(&c->names);
-    free_holds(c->untold);
-    free_holds(c->told);
-    if (c->lost_fd >= 0)
-        close(c->lost_fd);
-    if (c->wake_fd >= 0)
-        close(c->wake_fd);
-    if (c->watch_fd >= 0)
-        close(c->watch_fd);
+    holds_free(&c->untold);
+    holds_free(&c->told);
+    close(c->lost_fd); /* or -1, if it could not be had: no harm */
+    close(c->wake_fd);
+    close(c->watch_fd);
     pthread_cond_destroy(&c->attempted);
     pthread_cond_destroy(&c->moved);
+    pthread_cond_destroy(&c->news);
     pthread_cond_destroy(&c->adrift);
     pthread_condattr_destroy(&c->monotonic);
     pthread_mutex_destroy(&c->mutex);
+    book_close(c->book);
     free(c->addresses);
     free(c->password);
     free(c);
@@ -88,17 +97,20 @@ static baton_client *new_client(const baton_client_options *o)
         return NULL;
     start_sync(c);
     c->lease = (uint64_t)o->lease_ms * 1000000;
+    c->cluster_lease = (uint64_t)o->cluster_lease_ms * 1000000;
     c->patience = (uint64_t)(o->patience_ms != 0 ? o->patience_ms : PATIENCE_MS) * 1000000;
     c->lost = o->lost;
     c->context = o->context;
-    c->untold_end = &c->untold;
-    c->told_end = &c->told;
+    c->max_names = MAX_NAMES;
+    list_start(&c->lines);
+    list_start(&c->untold);
+    list_start(&c->told);
     c->addresses = strdup(o->address);
     c->password = o->password != NULL ? strdup(o->password) : NULL;
     c->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->wake_fd = c->watch_fd = -1;
     if (c->addresses != NULL && (c->password != NULL || o->password == NULL) && c->lost_fd >= 0 &&
-        keeper_prepare(c))
+        names_start(&c->names) && keeper_prepare(c))
         return c;
     int error = errno;
     free_client(c);
@@ -109,22 +121,31 @@ static baton_client *new_client(const baton_client_options *o)
 int baton_client_open(const baton_client_options *options, baton_client **client)
 {
     if (options == NULL || client == NULL || options->address == NULL ||
-        options->address[0] == '\0')
+        options->address[0] == '\0' || (options->cluster_lease_ms != 0 && options->lease_ms == 0))
         return BATON_BAD_ARGUMENT;
     *client = NULL;
     baton_client *c = new_client(options);
     if (c == NULL)
         return BATON_SYSTEM;
     int result = BATON_BAD_ARGUMENT;
-    c->main = servers_split(c) && move_name(c) ? line_open(c, 0, &result) : NULL;
+    course way = {0};
+    if (servers_split(c) && move_name(c)) {
+        drift_start(&c->drift, c->servers);
+        c->book = book_open(c->server, c->servers);
+        way = course_from(c, 0);
+        result = BATON_SYSTEM;
+        c->main = c->book != NULL ? line_open(c, &way, &result) : NULL;
+    }
     int error = errno;
     if (c->main != NULL) {
+        c->shunned = way.tried;
         c->line_count = 1;
         line_add(c, c->main);
         error = start_threads(c);
         result = error == 0 ? BATON_OK : BATON_SYSTEM;
     }
     if (result == BATON_OK) {
+        kin_add(c);
         *client = c;
         return BATON_OK;
     }
@@ -135,22 +156,30 @@ int baton_client_open(const baton_client_options *options, baton_client **client
 
 /* ---- end ---- */
 
-/* Any token that is still held. */
+/* Some of what is still held. */
 typedef struct remaining {
-    bool any;
-    uint64_t token;
-    char name[BATON_CLIENT_NAME_BYTES];
+    uint32_t count;
+    struct {
+        uint64_t token;
+        char name[BATON_CLIENT_NAME_BYTES];
+    } some[32];
 } remaining;
 
-static void find_remaining(baton_client *c, lock_name *n, void *context)
+static void find_remaining(baton_client *c, remaining *r)
 {
-    remaining *r = context;
-    (void)c;
-    if (r->any || n->holds == NULL)
-        return;
-    r->any = true;
-    r->token = n->holds->token;
-    memcpy(r->name, n->name, n->bytes + 1);
+    const uint32_t max = sizeof r->some / sizeof r->some[0];
+    r->count = 0;
+    pthread_mutex_lock(&c->mutex);
+    name_walk all = name_walk_all(&c->names);
+    const lock_name *n;
+    while (r->count < max && (n = OWNER_OF(name_walk_next(&all), lock_name, entry)) != NULL) {
+        const hold *h = OWNER_OF(list_first(&n->holds), hold, link);
+        if (h == NULL)
+            continue;
+        r->some[r->count].token = h->token;
+        memcpy(r->some[r->count++].name, n->name, n->bytes + 1);
+    }
+    pthread_mutex_unlock(&c->mutex);
 }
 
 void baton_client_close(baton_client *client)
@@ -158,18 +187,18 @@ void baton_client_close(baton_client *client)
     baton_client *c = client;
     if (c == NULL)
         return;
-    for (;;) { /* a server with --grace would keep for a while what a connection leaves behind */
-        remaining r = {0};
-        pthread_mutex_lock(&c->mutex);
-        names_each(c, find_remaining, &r);
-        pthread_mutex_unlock(&c->mutex);
-        if (!r.any)
-            break;
-        baton_client_exit(c, r.name, r.token);
+    if (!kin_is_own(c)) {
+        kin_close(c);
+        return;
     }
-    end_keeper(c);
-    if (c->session[0] != '\0')
-        pthread_join(c->mover, NULL);
+    remaining r;
+    do { /* a server with --grace would keep for a while what a connection leaves behind */
+        find_remaining(c, &r);
+        for (uint32_t i = 0; i < r.count; i++)
+            baton_client_exit(c, r.some[i].name, r.some[i].token);
+    } while (r.count > 0);
+    end_threads(c, 3);
+    kin_remove(c);
     free_client(c);
 }
 
@@ -183,20 +212,18 @@ int baton_client_fd(const baton_client *client)
 int baton_client_lost(baton_client *client, char *name, uint64_t *token)
 {
     baton_client *c = client;
-    if (c == NULL || name == NULL || token == NULL)
+    if (c == NULL || name == NULL || token == NULL || !kin_is_own(c))
         return BATON_BAD_ARGUMENT;
     pthread_mutex_lock(&c->mutex);
-    hold *h = c->told;
+    hold *h = OWNER_OF(list_pop(&c->told), hold, link);
     if (h != NULL) {
-        c->told = h->next;
         c->told_count--;
         memcpy(name, h->name, strlen(h->name) + 1); /* it was checked when it was asked for */
         *token = h->token;
         free(h);
     }
-    if (c->told == NULL) {
+    if (list_is_empty(&c->told)) {
         uint64_t count;
-        c->told_end = &c->told;
         ssize_t got = read(c->lost_fd, &count, sizeof count); /* no longer readable */
         (void)got;
     }
@@ -208,16 +235,18 @@ int baton_client_lost(baton_client *client, char *name, uint64_t *token)
 static uint64_t lease_left(baton_client *c, const char *name, uint64_t token)
 {
     uint64_t left = 0;
-    size_t bytes;
-    uint64_t hash = name_hash(name, &bytes);
+    if (!kin_is_own(c))
+        return left;
+    size_t bytes = strnlen(name, BATON_CLIENT_NAME_BYTES);
+    uint64_t hash = name_hash(name, bytes);
     pthread_mutex_lock(&c->mutex);
     const lock_name *n = names_find(&c->names, name, bytes, hash);
     const hold *h = n != NULL ? names_hold(n, token) : NULL;
     uint64_t now = clock_now();
-    if (h != NULL && c->lease == 0)
+    if (h != NULL && h->over->watch.lease == 0)
         left = UINT64_MAX;
-    else if (h != NULL && !h->over->unsure && now < h->over->sure_until)
-        left = h->over->sure_until - now;
+    else if (h != NULL && !h->over->watch.unsure && now < h->over->watch.sure_until)
+        left = h->over->watch.sure_until - now;
     pthread_mutex_unlock(&c->mutex);
     return left;
 }

@@ -1,10 +1,9 @@
 /* Connecting: addresses, sockets, and what is said first (AUTH, HELLO, SESSION, RENEW). */
-#include "../net/proof.h"
-#include "room.h"
+#include "internal.h"
+#include "proof.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -21,8 +20,8 @@ static bool await_socket(int socket, short events, uint64_t until)
     for (;;) {
         uint64_t now = clock_now();
         struct pollfd one = {.fd = socket, .events = events};
-        int most = now >= until ? 0 : (int)((until - now) / 1000000 + 1);
-        int ready = poll(&one, 1, most);
+        int max = now >= until ? 0 : (int)((until - now) / 1000000 + 1);
+        int ready = poll(&one, 1, max);
         if (ready > 0)
             return true;
         if (ready < 0 && errno != EINTR)
@@ -76,38 +75,22 @@ static void set_options(int at)
     setsockopt(at, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
-/* HOST:PORT or [HOST]:PORT */
-static int connect_tcp(const char *address, uint64_t until)
+/* At whichever of its addresses somebody answers first. */
+static int connect_tcp(const baton_client *c, uint32_t server, uint64_t until)
 {
-    char host[256];
-    const char *colon = strrchr(address, ':');
-    size_t length = colon != NULL ? (size_t)(colon - address) : 0;
-    errno = EINVAL;
-    if (length == 0 || length >= sizeof host || colon[1] == '\0')
-        return -1;
-    memcpy(host, address, length);
-    host[length] = '\0';
-    char *name = host;
-    if (host[0] == '[' && host[length - 1] == ']') {
-        host[length - 1] = '\0';
-        name++;
-    }
-    struct addrinfo want = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *all;
-    int error = getaddrinfo(name, colon + 1, &want, &all);
-    if (error != 0) {
-        if (error != EAI_SYSTEM)
-            errno = error == EAI_MEMORY ? ENOMEM : EHOSTUNREACH;
-        return -1;
-    }
+    book_entry known;
     int at = -1;
-    for (const struct addrinfo *one = all; one != NULL && at < 0; one = one->ai_next)
-        at = connect_to(one->ai_addr, one->ai_addrlen, until);
-    error = errno;
-    freeaddrinfo(all);
-    errno = error;
+    if (!book_find(c->book, server, until, &known))
+        return -1;
+    for (uint32_t i = 0; i < known.count && at < 0; i++)
+        at = connect_to((const struct sockaddr *)&known.address[i].at, known.address[i].bytes,
+                        until);
+    int error = errno;
     if (at >= 0)
         set_options(at);
+    else
+        book_doubt(c->book, server);
+    errno = error;
     return at;
 }
 
@@ -116,7 +99,7 @@ static int connect_tcp(const char *address, uint64_t until)
 /* The next reply, from the beginning of `in`; there it stays. */
 static resp_parsed read_reply(line *k, uint64_t until, resp_reply *reply)
 {
-    const resp_limits limits = {.word_bytes = MOST_REPLY / 2, .command_bytes = MOST_REPLY - 1};
+    const resp_limits limits = {.word_bytes = MAX_REPLY / 2, .command_bytes = MAX_REPLY - 1};
     for (;;) {
         resp_parsed p = resp_reply_parse(k->in, k->in_bytes, &limits, reply);
         if (p.verdict != RESP_MORE)
@@ -125,7 +108,7 @@ static resp_parsed read_reply(line *k, uint64_t until, resp_reply *reply)
             return p;
         if (!line_make_room(k))
             return p;
-        ssize_t got = recv(k->socket, k->in + k->in_bytes, k->in_room - k->in_bytes, 0);
+        ssize_t got = recv(k->socket, k->in + k->in_bytes, k->in_capacity - k->in_bytes, 0);
         if (got > 0) {
             k->in_bytes += (size_t)got;
         } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -174,11 +157,11 @@ static int exchange(line *k, uint64_t until, resp_reply *reply)
                                    : BATON_OK;
 }
 
-static int set_lease(const baton_client *c, line *k, uint64_t until)
+static int set_lease(line *k, uint64_t until)
 {
     resp_reply reply;
     char number[24];
-    snprintf(number, sizeof number, "%" PRIu64, c->lease / 1000000);
+    snprintf(number, sizeof number, "%" PRIu64, k->watch.lease / 1000000);
     resp_array(&k->out, 2);
     resp_text(&k->out, "RENEW");
     resp_text(&k->out, number);
@@ -186,8 +169,8 @@ static int set_lease(const baton_client *c, line *k, uint64_t until)
     int result = exchange(k, until, &reply);
     if (result != BATON_OK)
         return result;
-    k->sure_until = sent_at + lease_counted(c);
-    k->renew_at = sent_at + lease_pause(c, k);
+    watch_sent(&k->watch, sent_at);
+    watch_answered(&k->watch, sent_at);
     return reply.value.kind == REPLY_INTEGER ? BATON_OK : BATON_REFUSED;
 }
 
@@ -220,7 +203,7 @@ static int say_session(const baton_client *c, line *k, uint64_t until)
     resp_reply reply;
     say(&k->out, 2, (const char *const[]){"SESSION", c->session});
     int result = exchange(k, until, &reply);
-    k->named = result == BATON_OK && reply.value.kind != REPLY_ERROR;
+    k->watch.named = result == BATON_OK && reply.value.kind != REPLY_ERROR;
     return result;
 }
 
@@ -238,11 +221,12 @@ static int introduce(const baton_client *c, line *k, uint64_t until)
     if (reply.value.kind != REPLY_MAP || !says(&reply, "SERVER", "BATON") || k->in_bytes > 0)
         return BATON_REFUSED;
     k->is_cluster = says(&reply, "MODE", "CLUSTER");
+    k->watch.lease = k->is_cluster && c->cluster_lease != 0 ? c->cluster_lease : c->lease;
     if (k->is_cluster && c->session[0] != '\0')
         result = say_session(c, k, until);
     if (result != BATON_OK)
         return result;
-    return c->lease == 0 ? BATON_OK : set_lease(c, k, until);
+    return k->watch.lease == 0 ? BATON_OK : set_lease(k, until);
 }
 
 /* ---- which server ---- */
@@ -253,7 +237,7 @@ bool servers_split(baton_client *c)
     for (;;) {
         size_t bytes = strcspn(at, ",");
         bool last = at[bytes] == '\0';
-        if (bytes == 0 || c->servers == MOST_SERVERS)
+        if (bytes == 0 || c->servers == MAX_SERVERS)
             return false;
         c->server[c->servers++] = at;
         at[bytes] = '\0';
@@ -265,16 +249,16 @@ bool servers_split(baton_client *c)
 
 bool line_make_room(line *k)
 {
-    if (k->in_bytes < k->in_room)
+    if (k->in_bytes < k->in_capacity)
         return true;
-    size_t room = k->in_room == 0 ? FIRST_ROOM : 2 * k->in_room;
-    char *grown = room <= MOST_REPLY ? realloc(k->in, room) : NULL;
+    size_t room = k->in_capacity == 0 ? FIRST_ROOM : 2 * k->in_capacity;
+    char *grown = room <= MAX_REPLY ? realloc(k->in, room) : NULL;
     if (grown == NULL) {
-        errno = room <= MOST_REPLY ? ENOMEM : EPROTO;
+        errno = room <= MAX_REPLY ? ENOMEM : EPROTO;
         return false;
     }
     k->in = grown;
-    k->in_room = room;
+    k->in_capacity = room;
     return true;
 }
 
@@ -287,10 +271,11 @@ line *line_open_at(const baton_client *c, uint32_t server, uint64_t patience, in
     }
     const char *address = c->server[server];
     uint64_t until = clock_now() + patience;
+    list_start(&k->requests);
     k->server = server;
-    k->out.most = MOST_UNSENT;
+    k->out.max = MAX_UNSENT;
     k->socket =
-        strchr(address, '/') != NULL ? connect_unix(address, until) : connect_tcp(address, until);
+        strchr(address, '/') != NULL ? connect_unix(address, until) : connect_tcp(c, server, until);
     *result = k->socket < 0 ? BATON_UNREACHABLE : introduce(c, k, until);
     if (*result == BATON_OK)
         return k;
@@ -301,17 +286,22 @@ line *line_open_at(const baton_client *c, uint32_t server, uint64_t patience, in
 }
 
 /* One that is silent must not use up the time of all. */
-line *line_open(const baton_client *c, uint32_t first, int *result)
+line *line_open(const baton_client *c, course *way, int *result)
 {
     line *k = NULL;
     *result = BATON_UNREACHABLE;
-    for (uint32_t i = 0; i < c->servers && k == NULL && *result == BATON_UNREACHABLE; i++)
-        k = line_open_at(c, (first + i) % c->servers, c->patience / c->servers, result);
+    while (k == NULL && *result == BATON_UNREACHABLE && !course_is_over(way))
+        k = line_open_at(c, course_next(way), c->patience / c->servers, result);
     return k;
 }
 
 void line_free(line *k)
 {
+    LIST_EACH (at, &k->requests) { /* which nobody waits for: the client is closed */
+        request *r = OWNER_OF(at, request, link);
+        if (r->alone)
+            free(r);
+    }
     if (k->socket >= 0)
         close(k->socket);
     resp_free(&k->out);

@@ -1,18 +1,18 @@
 /* Operations on what a lock of a cluster guards, from within a section. */
-#include "room.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { MOST_WORDS = 29, MOST_BYTES = 60000 }; /* of an operation: a command has 32, with 65536 */
+enum { MAX_WORDS = 29, MAX_BYTES = 60000 }; /* of an operation: a command has 32, with 65536 */
 
 static bool is_operation(const baton_client_word *words, size_t count)
 {
     size_t bytes = 0;
-    if (words == NULL || count == 0 || count > MOST_WORDS)
+    if (words == NULL || count == 0 || count > MAX_WORDS)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (words[i].at == NULL || words[i].bytes > MOST_BYTES - bytes)
+        if (words[i].at == NULL || words[i].bytes > MAX_BYTES - bytes)
             return false;
         bytes += words[i].bytes;
     }
@@ -33,12 +33,14 @@ int baton_client_issue(baton_client *client, const char *name, uint64_t token,
     const hold *h = n != NULL ? move_await(c, n, token) : NULL;
     if (h == NULL)
         return call_end(c, BATON_LOST, 0);
-    if (line_is_over(c, h->over, clock_now())) {
+    if (watch_is_over(&h->over->watch, clock_now())) {
         line_cut(c, h->over, ETIMEDOUT);
         return call_end(c, BATON_LOST, 0);
     }
     request r = {.kind = ASK_ISSUE, .words = words, .word_count = count};
-    call_ask(c, h->over, &r, &w, h->wire, c->patience);
+    line *k = h->over;
+    call_ask(c, k, &r, &w, h->server_token, c->patience);
+    line_rest(c, k); /* if the section was taken away meanwhile */
     *reply = (baton_client_reply){r.reply, r.reply_bytes};
     return call_end(c, r.result, r.error);
 }

@@ -1,5 +1,5 @@
 /* Lines to the server: requests go out, replies come in, in the same order; and the end of it. */
-#include "room.h"
+#include "internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,9 +7,11 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifndef CLOCK_BOOTTIME
 #define CLOCK_BOOTTIME CLOCK_MONOTONIC
@@ -35,28 +37,23 @@ uint64_t clock_now(void)
     return nanoseconds(at);
 }
 
-uint64_t lease_counted(const baton_client *c)
+static void have_heard(baton_client *c, line *k)
 {
-    return c->lease - c->lease / 16;
-}
-
-/* A section that moves if its node is silent must not notice that too late for the move. */
-uint64_t lease_pause(const baton_client *c, const line *k)
-{
-    return k->named ? c->lease / 6 : c->lease / 3;
+    k->heard_at = c->watched[k->server].heard_at = clock_now();
+    c->shunned &= ~course_bit(k->server);
 }
 
 void line_add(baton_client *c, line *k)
 {
-    k->next = c->lines;
-    c->lines = k;
-    c->counts.messages += c->lease > 0 ? 4 : 2; /* HELLO, RENEW, and the answers */
-    c->counts.messages += k->named ? 2 : 0;
+    list_push_front(&c->lines, &k->link);
+    c->counts.messages += k->watch.lease > 0 ? 4 : 2; /* HELLO, RENEW, and the answers */
+    c->counts.messages += k->watch.named ? 2 : 0;
     c->next_server = k->server; /* the others shall go where this one has found somebody */
     c->is_cluster = k->is_cluster;
+    have_heard(c, k);
     keeper_watch(c, k);
-    if (c->lease > 0)
-        keeper_due(c, k->renew_at);
+    if (k->watch.lease > 0)
+        keeper_due(c, k->watch.renew_at);
 }
 
 /* ---- rest ---- */
@@ -68,10 +65,17 @@ uint64_t line_idle_until(const line *k)
 
 void line_rest(baton_client *c, line *k)
 {
-    assert(!k->idle);
+    if (k->dead || k->idle || k->holds > 0 || k->arriving > 0)
+        return;
+    if (k->watch.suspended) { /* that it is so no more is told to those who hold or wait */
+        line_cut(c, k, ECONNRESET);
+        return;
+    }
+    if (k == c->main)
+        return;
     k->idle = true;
     k->idle_since = clock_now();
-    if (++c->idle_lines > MOST_IDLE)
+    if (++c->idle_lines > MAX_IDLE)
         keeper_wake(c); /* it cuts what is too much */
     else
         keeper_due(c, line_idle_until(k));
@@ -89,10 +93,10 @@ void line_stir(baton_client *c, line *k)
 static void lose_name(baton_client *c, lock_name *n, void *context)
 {
     const line *k = context;
-    for (hold *h = n->holds, *next; h != NULL; h = next) {
-        next = h->next;
+    LIST_EACH (at, &n->holds) {
+        hold *h = OWNER_OF(at, hold, link);
         if (h->over == k)
-            hold_lose(c, n, h);
+            hold_lose(c, h);
     }
     names_tidy(&c->names, n);
 }
@@ -103,10 +107,26 @@ void line_lose(baton_client *c, line *k)
     assert(k->holds == 0);
 }
 
+typedef struct cut {
+    const line *of;
+    bool can_move; /* what is held over it */
+} cut;
+
 /* Nothing that was known over the line remains. */
 static void cut_name(baton_client *c, lock_name *n, void *context)
 {
-    const line *k = context;
+    const cut *this = context;
+    const line *k = this->of;
+    LIST_EACH (at, &n->holds) {
+        hold *h = OWNER_OF(at, hold, link);
+        if (h->over != k)
+            continue;
+        wdme_client_cut(h->a);
+        if (this->can_move)
+            drift_begin(&c->drift, &h->drift, k->server);
+        else
+            hold_lose(c, h);
+    }
     if (k == c->main) {
         wdme_client_cut(&n->a);
         pthread_cond_broadcast(&n->answered);
@@ -114,19 +134,19 @@ static void cut_name(baton_client *c, lock_name *n, void *context)
     names_tidy(&c->names, n);
 }
 
-/*
- * The server of the line that broke may be dead or hang: the next line goes to another first. Those
- * who wait there would not notice by themselves if it hangs.
- */
-static void move_on(baton_client *c, const line *k, bool was_main)
+static void cut_try(const request *r)
 {
-    if (c->servers == 1)
+    wdme_client_cut(r->a);
+    pthread_cond_broadcast(&r->of->answered);
+}
+
+/* If nobody reads there; else who does closes it: the number may be another's at once. */
+static void close_socket(line *k)
+{
+    if (k->has_reader || k->socket < 0)
         return;
-    if (c->next_server == k->server)
-        c->next_server = (k->server + 1) % c->servers;
-    for (line *o = c->lines; o != NULL && was_main; o = o->next)
-        if (o->server == k->server && o->holds == 0)
-            line_cut(c, o, ECONNRESET);
+    close(k->socket); /* where descriptors are scarce, the next line needs it */
+    k->socket = -1;
 }
 
 void line_cut(baton_client *c, line *k, int error)
@@ -137,33 +157,29 @@ void line_cut(baton_client *c, line *k, int error)
     line_stir(c, k);
     keeper_watch(c, k);
     shutdown(k->socket, SHUT_RDWR);
-    while (k->first != NULL) {
-        request *r = k->first;
-        k->first = r->next;
-        if (r == &k->resumption)
-            move_take(c, k, NULL);
+    close_socket(k);
+    for (request *r; (r = OWNER_OF(list_pop(&k->requests), request, link)) != NULL;) {
+        if (r->kind == ASK_TRY) /* the line may be the main one no longer */
+            cut_try(r);
+        if (r->kind == ASK_RESUME)
+            move_take(c, k, r, NULL);
+        else if (r->alone)
+            free(r);
         else
             request_finish(r, BATON_UNREACHABLE, error);
     }
-    k->last = NULL;
     k->renewing = false;
-    wdme_client_cut(&k->a);
-    names_each(c, cut_name, k);
-    if (error == 0 || !move_can(c, k) || line_is_over(c, k, clock_now()))
-        line_lose(c, k);
-    else if (k->holds > 0)
+    cut this = {.of = k,
+                .can_move = error != 0 && watch_can_move(&k->watch) &&
+                            !watch_is_over(&k->watch, clock_now())};
+    names_each(c, cut_name, &this);
+    if (k->holds > 0)
         pthread_cond_signal(&c->adrift);
-    bool was_main = k == c->main;
-    if (was_main)
+    if (k == c->main)
         c->main = NULL;
-    if (error != 0)
-        move_on(c, k, was_main);
+    if (error != 0 && c->next_server == k->server) /* which may be dead or hang */
+        c->next_server = (k->server + 1) % c->servers;
     keeper_wake(c);
-}
-
-bool line_is_over(const baton_client *c, const line *k, uint64_t now)
-{
-    return c->lease > 0 && !k->unsure && now >= k->sure_until;
 }
 
 /* ---- out ---- */
@@ -233,21 +249,18 @@ static void put_resumption(resp_out *out, const request *r, const char *name, ui
 
 static void enlist(baton_client *c, line *k, request *r)
 {
-    r->next = NULL;
     r->done = false;
     r->sent_at = clock_now(); /* before it is sent */
-    if (k->last != NULL)
-        k->last->next = r;
-    else
-        k->first = r;
-    k->last = r;
-    k->renew_at = r->sent_at + lease_pause(c, k); /* every command renews the lease */
+    list_push_back(&k->requests, &r->link);
+    watch_sent(&k->watch, r->sent_at);
+    if (c->servers > 1) /* so that it is noticed if there is no answer */
+        keeper_due(c, watch_look_at(&k->watch, r->sent_at, c->patience));
     c->counts.messages++;
 }
 
 void line_renew(baton_client *c, line *k)
 {
-    uint64_t lease = c->lease / 1000000;
+    uint64_t lease = k->watch.lease / 1000000; /* 0: just to be answered */
     assert(!k->renewing);
     k->renewal = (request){.kind = ASK_RENEW};
     k->renewing = true;
@@ -297,12 +310,12 @@ void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t n
 
 void line_read(baton_client *c, line *k)
 {
-    const resp_limits limits = {.word_bytes = MOST_REPLY / 2, .command_bytes = MOST_REPLY - 1};
+    const resp_limits limits = {.word_bytes = MAX_REPLY / 2, .command_bytes = MAX_REPLY - 1};
     if (!line_make_room(k)) {
         line_cut(c, k, errno);
         return;
     }
-    ssize_t got = recv(k->socket, k->in + k->in_bytes, k->in_room - k->in_bytes, MSG_DONTWAIT);
+    ssize_t got = recv(k->socket, k->in + k->in_bytes, k->in_capacity - k->in_bytes, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
@@ -310,6 +323,7 @@ void line_read(baton_client *c, line *k)
         return;
     }
     k->in_bytes += (size_t)got;
+    have_heard(c, k);
     size_t used = 0;
     while (!k->dead) {
         resp_reply reply;
@@ -332,36 +346,41 @@ void line_read(baton_client *c, line *k)
 /* Whoever waits next for an answer reads it; if nobody does, the keeper sees to what may come. */
 static void pass_on_reading(const baton_client *c, line *k)
 {
-    request *next = k->first;
     k->has_reader = false;
-    while (next != NULL && !next->awaited)
-        next = next->next;
-    if (next != NULL)
-        pthread_cond_signal(&next->answered);
-    else
-        keeper_watch(c, k);
+    if (k->dead) {
+        close_socket(k);
+        return;
+    }
+    LIST_EACH (at, &k->requests) {
+        request *next = OWNER_OF(at, request, link);
+        if (next->awaited) {
+            pthread_cond_signal(&next->answered);
+            return;
+        }
+    }
+    keeper_watch(c, k);
 }
 
 /* Waits at the socket, without the mutex, and reads what is there. */
 static void read_when_ready(baton_client *c, line *k, uint64_t until)
 {
     struct pollfd one = {.fd = k->socket, .events = POLLIN};
-    int most = -1;
+    int max = -1;
     if (until != 0) {
         uint64_t now = monotonic_now();
         uint64_t ms = until > now ? (until - now) / 1000000 + 1 : 0;
-        most = ms < INT_MAX ? (int)ms : INT_MAX;
+        max = ms < INT_MAX ? (int)ms : INT_MAX;
     }
     pthread_mutex_unlock(&c->mutex);
-    int ready = poll(&one, 1, most);
+    int ready = poll(&one, 1, max);
     pthread_mutex_lock(&c->mutex);
     if (ready > 0 && !k->dead)
         line_read(c, k);
 }
 
-void line_await(baton_client *c, line *k, request *r, uint64_t most)
+void line_await(baton_client *c, line *k, request *r, uint64_t max)
 {
-    uint64_t until = most == 0 ? 0 : monotonic_now() + most;
+    uint64_t until = max == 0 ? 0 : monotonic_now() + max;
     const struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
                                 .tv_nsec = (long)(until % 1000000000u)};
     while (!r->done) {

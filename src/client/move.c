@@ -1,15 +1,16 @@
 /*
- * Sections that go on over another line when theirs has broken. Who is adrift is taken to the same
- * server first, which may have kept it, and then to the others, which let it go on when they have
- * found that one dead; all within the lease, as this process counts it.
+ * Sections that go on over another line when theirs has broken: the lines, questions and answers of
+ * what drift.c decides. The same server may have kept it; the others let it go on when they have
+ * found that one dead.
  */
-#include "../net/proof.h"
-#include "room.h"
+#include "internal.h"
+#include "proof.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define ROUND_PAUSE 50000000u /* nanoseconds between a try at all servers and the next */
 
 bool move_name(baton_client *c)
 {
@@ -24,11 +25,6 @@ bool move_name(baton_client *c)
     return true;
 }
 
-bool move_can(const baton_client *c, const line *k)
-{
-    return c->lease > 0 && k->named && !k->unsure;
-}
-
 hold *move_await(baton_client *c, lock_name *n, uint64_t token)
 {
     hold *h;
@@ -41,152 +37,222 @@ hold *move_await(baton_client *c, lock_name *n, uint64_t token)
     return h;
 }
 
-/* ---- a line for one that is adrift ---- */
+/* ---- lines ---- */
+
+/* This process can have no more of them. */
+static bool is_want_of_room(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+/*
+ * A new one to that server, within so many nanoseconds; NULL, with errno, if there is none. The
+ * mutex is free meanwhile.
+ */
+static line *new_line(baton_client *c, uint32_t server, uint64_t patience)
+{
+    int result;
+    errno = EMFILE;
+    if (c->line_count >= MAX_LINES)
+        return NULL;
+    c->line_count++;
+    pthread_mutex_unlock(&c->mutex);
+    line *k = line_open_at(c, server, patience, &result);
+    int error = errno;
+    pthread_mutex_lock(&c->mutex);
+    if (k == NULL)
+        c->line_count--;
+    else
+        line_add(c, k);
+    errno = error;
+    return k;
+}
+
+static uint32_t load_of(const line *k)
+{
+    return k->holds + k->arriving;
+}
+
+/* Of those over which sections are held, or come: the one with the fewest, and how many. */
+typedef struct carriers {
+    line *best;
+    uint32_t count;
+} carriers;
+
+static carriers find_carriers(const baton_client *c, uint32_t server)
+{
+    carriers found = {0};
+    LIST_EACH (at, &c->lines) {
+        line *k = OWNER_OF(at, line, link);
+        if (k->dead || !k->watch.named || k == c->main || load_of(k) == 0 ||
+            (k->server != server && server != COURSE_END))
+            continue;
+        found.count++;
+        if (found.best == NULL || load_of(k) < load_of(found.best))
+            found.best = k;
+    }
+    return found;
+}
+
+/* Over which that is to be asked; NULL, if there is none. The mutex is free meanwhile. */
+static line *get_line(baton_client *c, uint32_t server, uint64_t patience)
+{
+    carriers there = find_carriers(c, server);
+    if (!drift_has_own_line(there.count))
+        return there.best;
+    line *k = new_line(c, server, patience);
+    if (k != NULL)
+        return k;
+    if (!is_want_of_room(errno)) {
+        c->shunned |= course_bit(server);
+        return NULL;
+    }
+    line *any = find_carriers(c, COURSE_END).best;
+    return any != NULL ? any : c->main;
+}
+
+/* ---- one that is adrift ---- */
 
 static uint64_t lease_left(const hold *h)
 {
     uint64_t now = clock_now();
-    return h->over->sure_until > now ? h->over->sure_until - now : 0;
+    return h->over->watch.sure_until > now ? h->over->watch.sure_until - now : 0;
 }
 
-/* It may be tried again, if it is not lost; and nobody looks at its name any more. */
-static void stop(baton_client *c, lock_name *n, uint64_t token)
+/* It could not go on there. */
+static void come_back(baton_client *c, hold *h)
 {
-    hold *h = names_hold(n, token);
-    if (h != NULL && h->moves) {
-        h->moves = false;
-        h->move_at = clock_now() + (h->tried % c->servers == 0 ? ROUND_PAUSE : 0);
-        pthread_cond_signal(&c->adrift);
-    }
+    drift_return(&c->drift, &h->drift, clock_now());
+    pthread_cond_signal(&c->adrift);
+}
+
+/* Nobody looks at its name any more. */
+static void let_go(baton_client *c, lock_name *n)
+{
     n->users--;
     names_tidy(&c->names, n);
 }
 
-static void ask(baton_client *c, line *k, lock_name *n, const hold *h)
+/* False if there is no memory. */
+static bool ask(baton_client *c, line *k, lock_name *n, const hold *h)
 {
-    request *r = &k->resumption;
-    *r = (request){.kind = ASK_RESUME, .of = n, .a = &k->a, .token = h->token};
-    r->wait_ms = lease_left(h) / 2000000 + 1; /* then another may be asked */
-    wdme_client_lock(&k->a);
-    line_ask(c, k, r, h->name, h->wire);
+    request *r = malloc(sizeof *r);
+    if (r == NULL)
+        return false;
+    *r = (request){.kind = ASK_RESUME, .alone = true, .of = n, .token = h->token};
+    r->wait_ms = drift_wait_ms(lease_left(h));
+    k->arriving++;
+    line_ask(c, k, r, h->name, h->server_token);
+    return true;
 }
 
-static void move(baton_client *c, lock_name *n, hold *h)
+static void move(baton_client *c, hold *h)
 {
-    uint32_t server = (h->over->server + h->tried) % c->servers;
-    uint64_t patience = lease_left(h) / (2 * (uint64_t)c->servers);
+    lock_name *n = h->of;
     uint64_t token = h->token;
-    int result;
-    h->moves = true;
-    h->tried++;
+    uint32_t server = drift_set_out(&c->drift, &h->drift, c->shunned);
     n->users++;
-    c->line_count++;
-    pthread_mutex_unlock(&c->mutex);
-    line *k = line_open_at(c, server, patience, &result);
-    pthread_mutex_lock(&c->mutex);
+    line *k = get_line(c, server, drift_patience(&c->drift, lease_left(h)));
     h = names_hold(n, token); /* it may be lost by now */
-    if (k == NULL) {
-        c->line_count--;
-    } else {
-        line_add(c, k);
-        if (h != NULL && k->named) {
-            ask(c, k, n, h);
-            return;
-        }
+    if (h != NULL && k != NULL && k->watch.named && ask(c, k, n, h))
+        return;
+    if (k != NULL)
         line_rest(c, k);
-    }
-    stop(c, n, token);
+    if (h != NULL)
+        come_back(c, h);
+    let_go(c, n);
 }
 
 /* ---- the answer ---- */
 
-/* Granted to nobody. Who says QUIT leaves everything. */
-static void give_back(baton_client *c, line *k)
+/* Granted to nobody. */
+static void give_back(baton_client *c, line *k, const lock_name *n, uint64_t server_token)
 {
-    resp_array(&k->out, 1);
-    resp_text(&k->out, "QUIT");
-    line_flush(c, k);
-    line_cut(c, k, 0);
+    request *r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        line_cut(c, k, ECONNRESET); /* and it is over with the lease */
+        return;
+    }
+    r->kind = ASK_EXIT;
+    r->alone = true;
+    line_ask(c, k, r, n->name, server_token);
+    line_rest(c, k);
 }
 
-static void arrive(baton_client *c, line *k, lock_name *n, hold *h, uint64_t wire)
+static void arrive(baton_client *c, line *k, lock_name *n, hold *h, uint64_t server_token)
 {
-    hold_detach(n, h);
+    hold_detach(h);
     h->over = k;
-    h->wire = wire;
-    h->moves = false;
-    h->tried = 0;
+    h->server_token = server_token;
+    h->a = &h->own;
+    h->own = (wdme_client){0};
+    wdme_client_lock(h->a);
+    wdme_client_receive(
+        h->a,
+        (wdme_message){.kind = WDME_OK, .request = h->a->request, .generation = server_token});
     hold_attach(n, h);
     pthread_cond_broadcast(&c->moved);
-    keeper_due(c, k->renew_at);
-    keeper_wake(c); /* to free the line that it came from */
+    keeper_wake(c); /* to free the line that it came from, and to renew this one in time */
 }
 
-static bool is_refused_for_good(const reply_value *v)
+static drift_answer read_answer(const reply_value *v)
 {
-    return resp_reply_fails_with(v, "EJECTED") || resp_reply_fails_with(v, "NAME");
+    if (v == NULL)
+        return DRIFT_NOTHING;
+    if (v->kind == REPLY_INTEGER && v->number > 0)
+        return DRIFT_GRANTED;
+    return resp_reply_fails_with(v, "EJECTED") || resp_reply_fails_with(v, "NAME") ? DRIFT_EJECTED
+                                                                                   : DRIFT_REFUSED;
 }
 
-bool move_take(baton_client *c, line *k, const reply_value *v)
+bool move_take(baton_client *c, line *k, request *r, const reply_value *v)
 {
-    request *r = &k->resumption;
     lock_name *n = r->of;
-    if (r->done)
-        return true;
-    r->done = true;
     hold *h = names_hold(n, r->token);
-    bool granted = v != NULL && v->kind == REPLY_INTEGER && v->number > 0;
-    wdme_message m = {.kind = granted ? WDME_OK : WDME_TIMEOUT, .request = k->a.request};
-    m.generation = granted ? (uint64_t)v->number : 0;
-    wdme_client_receive(&k->a, m);
-    if (h != NULL && ((granted && lease_left(h) == 0) || (v != NULL && is_refused_for_good(v)))) {
-        hold_lose(c, n, h);
-        h = NULL;
-    }
-    if (granted && h != NULL)
-        arrive(c, k, n, h, m.generation);
-    else if (granted)
-        give_back(c, k);
+    drift_answer answer = read_answer(v);
+    drift_verdict verdict = drift_judge(answer, h != NULL ? lease_left(h) : 0);
+    free(r);
+    k->arriving--;
+    if (h != NULL && verdict == DRIFT_GOES_ON)
+        come_back(c, h);
+    else if (h != NULL && verdict != DRIFT_ARRIVES)
+        hold_lose(c, h);
+    if (h != NULL && verdict == DRIFT_ARRIVES)
+        arrive(c, k, n, h, (uint64_t)v->number);
+    else if (verdict == DRIFT_TOO_LATE)
+        give_back(c, k, n, (uint64_t)v->number);
     else if (v != NULL)
         line_rest(c, k);
-    stop(c, n, r->token);
-    return granted || v == NULL || v->kind == REPLY_ERROR || v->kind == REPLY_NULL;
+    let_go(c, n);
+    return answer != DRIFT_REFUSED || v->kind == REPLY_ERROR || v->kind == REPLY_NULL;
 }
 
 /* ---- the mover ---- */
 
-typedef struct search {
-    lock_name *of;
-    hold *found;
-    uint64_t now, next;
-} search;
-
-static void look_for_adrift(baton_client *c, lock_name *n, void *context)
+/* Makes a line to ask over, where all others are blocked. If there is no answer, it is silent. */
+static void look_whether_it_lives(baton_client *c, uint32_t server)
 {
-    search *s = context;
-    (void)c;
-    for (hold *h = n->holds; h != NULL && s->found == NULL; h = h->next) {
-        if (!is_adrift(h) || h->moves)
-            continue;
-        if (h->move_at > s->now) {
-            s->next = h->move_at < s->next ? h->move_at : s->next;
-        } else {
-            s->of = n;
-            s->found = h;
-        }
-    }
+    const server_watch *s = &c->watched[server];
+    uint64_t began = clock_now();
+    c->wanted &= ~course_bit(server);
+    line *k = new_line(c, server, s->limit);
+    if (k != NULL)
+        line_rest(c, k);
+    else if (!is_want_of_room(errno) && s->heard_at <= began)
+        server_leave(c, server);
+    keeper_wake(c);
 }
 
-/* Until somebody is adrift, or so many nanoseconds have passed. */
-static void rest(baton_client *c, uint64_t most)
+/* Until there is something to do, or so many nanoseconds have passed. */
+static void rest(baton_client *c, uint64_t max)
 {
     struct timespec at;
-    if (most == UINT64_MAX) {
+    if (max == WATCH_NEVER) {
         pthread_cond_wait(&c->adrift, &c->mutex);
         return;
     }
     clock_gettime(CLOCK_MONOTONIC, &at);
-    uint64_t until = (uint64_t)at.tv_nsec + most;
+    uint64_t until = (uint64_t)at.tv_nsec + max;
     at.tv_sec += (time_t)(until / 1000000000u);
     at.tv_nsec = (long)(until % 1000000000u);
     pthread_cond_timedwait(&c->adrift, &c->mutex, &at);
@@ -197,12 +263,14 @@ void *move_run(void *client)
     baton_client *c = client;
     pthread_mutex_lock(&c->mutex);
     while (!c->closing) {
-        search s = {.now = clock_now(), .next = UINT64_MAX};
-        names_each(c, look_for_adrift, &s);
-        if (s.found != NULL)
-            move(c, s.of, s.found);
+        uint64_t now = clock_now(), next;
+        drifter *d = drift_next(&c->drift, now, &next);
+        if (d != NULL)
+            move(c, OWNER_OF(d, hold, drift));
+        else if (c->wanted != 0)
+            look_whether_it_lives(c, (uint32_t)__builtin_ctzll(c->wanted));
         else
-            rest(c, s.next == UINT64_MAX ? s.next : s.next - s.now);
+            rest(c, next == WATCH_NEVER ? next : next - now);
     }
     pthread_mutex_unlock(&c->mutex);
     return NULL;

@@ -1,62 +1,34 @@
 /* Names of locks that are of interest, and what is held of them. */
-#include "room.h"
+#include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BUCKETS = 64 };
-
-uint64_t name_hash(const char *name, size_t *bytes)
+bool names_start(name_table *in)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    size_t at = 0;
-    for (; at < BATON_CLIENT_NAME_BYTES && name[at] != '\0'; at++)
-        hash = (hash ^ (unsigned char)name[at]) * 1099511628211u;
-    *bytes = at;
-    return hash ^ hash >> 32;
+    enum { FIRST_BUCKETS = 64 };
+    return name_table_start(in, FIRST_BUCKETS);
 }
 
-lock_name *names_find(const lock_names *in, const char *name, size_t bytes, uint64_t hash)
+static bool is_called(const name_entry *e, const char *name, size_t bytes)
 {
-    if (in->buckets == 0)
-        return NULL;
-    lock_name *n = in->bucket[hash & (in->buckets - 1)];
-    while (n != NULL && (n->hash != hash || n->bytes != bytes || memcmp(n->name, name, bytes) != 0))
-        n = n->next;
-    return n;
+    const lock_name *n = OWNER_OF(e, lock_name, entry);
+    return n->bytes == bytes && memcmp(n->name, name, bytes) == 0;
 }
 
-static bool grow(lock_names *in)
+lock_name *names_find(const name_table *in, const char *name, size_t bytes, uint64_t hash)
 {
-    size_t buckets = in->buckets == 0 ? FIRST_BUCKETS : in->buckets * 2;
-    lock_name **bucket = calloc(buckets, sizeof(lock_name *));
-    if (bucket == NULL)
-        return in->buckets > 0;
-    for (size_t i = 0; i < in->buckets; i++) {
-        for (lock_name *n = in->bucket[i], *next; n != NULL; n = next) {
-            next = n->next;
-            n->next = bucket[n->hash & (buckets - 1)];
-            bucket[n->hash & (buckets - 1)] = n;
-        }
-    }
-    free(in->bucket);
-    in->bucket = bucket;
-    in->buckets = buckets;
-    return true;
+    return OWNER_OF(name_table_find(in, name, bytes, hash, is_called), lock_name, entry);
 }
 
 static bool is_unused(const lock_name *n)
 {
-    return n->users == 0 && n->holds == NULL && n->a.doing == WDME_RESTS;
+    return n->users == 0 && list_is_empty(&n->holds) && n->a.doing == WDME_RESTS;
 }
 
-static void forget(lock_names *in, lock_name *n)
+static void forget(name_table *in, lock_name *n)
 {
-    lock_name **link = &in->bucket[n->hash & (in->buckets - 1)];
-    while (*link != n)
-        link = &(*link)->next;
-    *link = n->next;
-    in->count--;
+    name_table_remove(in, &n->entry);
     pthread_cond_destroy(&n->answered);
     free(n);
 }
@@ -69,30 +41,33 @@ static void forget_gate(baton_client *c, lock_name *n, void *context)
         forget(&c->names, n);
 }
 
+/* What is held stays: when that is most of it, there is no use in looking at all again soon. */
+static void forget_gates(baton_client *c)
+{
+    names_each(c, forget_gate, NULL);
+    c->max_names = c->names.count < MAX_NAMES / 2 ? MAX_NAMES : 2 * c->names.count;
+}
+
 lock_name *names_get(baton_client *c, const char *name, size_t bytes, uint64_t hash)
 {
-    lock_names *in = &c->names;
+    name_table *in = &c->names;
     lock_name *n = names_find(in, name, bytes, hash);
     if (n != NULL)
         return n;
-    if (in->count >= MOST_NAMES)
-        names_each(c, forget_gate, NULL);
-    if (in->count >= in->buckets && !grow(in))
-        return NULL;
+    if (in->count >= c->max_names)
+        forget_gates(c);
     n = calloc(1, sizeof *n + bytes + 1);
     if (n == NULL)
         return NULL;
     pthread_cond_init(&n->answered, NULL);
-    n->hash = hash;
+    list_start(&n->holds);
     n->bytes = bytes;
     memcpy(n->name, name, bytes);
-    n->next = in->bucket[hash & (in->buckets - 1)];
-    in->bucket[hash & (in->buckets - 1)] = n;
-    in->count++;
+    name_table_add(in, &n->entry, hash);
     return n;
 }
 
-void names_tidy(lock_names *in, lock_name *n)
+void names_tidy(name_table *in, lock_name *n)
 {
     if (is_unused(n) && wdme_gate_is_open(&n->a) && n->a.given_up == 0)
         forget(in, n);
@@ -101,74 +76,70 @@ void names_tidy(lock_names *in, lock_name *n)
 void names_each(baton_client *c, void (*each)(baton_client *c, lock_name *n, void *context),
                 void *context)
 {
-    for (size_t i = 0; i < c->names.buckets; i++) {
-        for (lock_name *n = c->names.bucket[i], *next; n != NULL; n = next) {
-            next = n->next;
-            each(c, n, context);
-        }
-    }
+    name_walk all = name_walk_all(&c->names);
+    for (lock_name *n; (n = OWNER_OF(name_walk_next(&all), lock_name, entry)) != NULL;)
+        each(c, n, context);
 }
 
-void names_free(lock_names *in)
+void names_free(name_table *in)
 {
-    for (size_t i = 0; i < in->buckets; i++) {
-        for (lock_name *n = in->bucket[i], *next; n != NULL; n = next) {
-            next = n->next;
-            while (n->holds != NULL) { /* none, unless it is still held */
-                hold *h = n->holds;
-                n->holds = h->next;
-                free(h);
-            }
-            pthread_cond_destroy(&n->answered);
-            free(n);
-        }
+    name_walk all = name_walk_all(in);
+    for (lock_name *n; (n = OWNER_OF(name_walk_next(&all), lock_name, entry)) != NULL;) {
+        holds_free(&n->holds); /* none, unless it is still held */
+        forget(in, n);
     }
-    free(in->bucket);
-    *in = (lock_names){0};
+    name_table_end(in);
 }
 
 /* ---- holds ---- */
 
-hold *names_hold(const lock_name *n, uint64_t token)
+void holds_free(list_head *all)
 {
-    hold *h = n->holds;
-    while (h != NULL && h->token != token)
-        h = h->next;
-    return h;
+    LIST_EACH (at, all)
+        free(OWNER_OF(at, hold, link));
+    list_start(all);
 }
 
-hold *names_hold_over(const lock_name *n, const line *k, uint64_t wire)
+hold *names_hold(const lock_name *n, uint64_t token)
 {
-    hold *h = n->holds;
-    while (h != NULL && (h->over != k || (wire != 0 && h->wire != wire)))
-        h = h->next;
-    return h;
+    LIST_EACH (at, &n->holds) {
+        hold *h = OWNER_OF(at, hold, link);
+        if (h->token == token)
+            return h;
+    }
+    return NULL;
+}
+
+hold *names_hold_over(const lock_name *n, const line *k, uint64_t server_token)
+{
+    LIST_EACH (at, &n->holds) {
+        hold *h = OWNER_OF(at, hold, link);
+        if (h->over == k && (server_token == 0 || h->server_token == server_token))
+            return h;
+    }
+    return NULL;
 }
 
 void hold_attach(lock_name *n, hold *h)
 {
-    h->next = n->holds;
-    n->holds = h;
+    h->of = n;
+    list_push_front(&n->holds, &h->link);
     h->over->holds++;
 }
 
-void hold_detach(lock_name *n, hold *h)
+void hold_detach(hold *h)
 {
-    hold **link = &n->holds;
-    while (*link != h)
-        link = &(*link)->next;
-    *link = h->next;
-    h->next = NULL;
+    list_remove(&h->link);
+    drift_end(&h->drift);
     h->over->holds--;
 }
 
-void hold_lose(baton_client *c, lock_name *n, hold *h)
+void hold_lose(baton_client *c, hold *h)
 {
-    hold_detach(n, h);
+    hold_detach(h);
     h->over = NULL;
-    *c->untold_end = h;
-    c->untold_end = &h->next;
     c->counts.lost++;
+    tell_loss(c, h);
     pthread_cond_broadcast(&c->moved);
-    keeper_wake(c);
+    keeper_wake(c); /* to free the line */
 }

@@ -1,5 +1,5 @@
 /* The trivial collect: lecture-10, Algorithm 22. One seat per participant, and all are read. */
-#include "room.h"
+#include "object.h"
 
 static size_t no_nodes(uint32_t n)
 {
@@ -16,7 +16,7 @@ static void visit(finder *f)
 
 const kind baton_collect_array = {
     .name = "array",
-    .most = BATON_MOST_IN_ARRAY,
+    .max = BATON_MAX_IN_ARRAY,
     .nodes = no_nodes,
     .visit = visit,
 };

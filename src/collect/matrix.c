@@ -5,7 +5,7 @@
  *
  * `where` is row << 16 | column.
  */
-#include "room.h"
+#include "object.h"
 
 enum { COLUMN_BITS = 16 };
 
@@ -50,7 +50,7 @@ static bool look_at(finder *f, baton_word where)
  */
 static void visit(finder *f)
 {
-    bool marked[BATON_MOST_IN_MATRIX + 1];
+    bool marked[BATON_MAX_IN_MATRIX + 1];
     uint32_t low = 0;
     uint32_t high = 0;
     bool any = marked[0] = look_at(f, at(0, 0));
@@ -73,7 +73,7 @@ static void visit(finder *f)
 
 const kind baton_collect_matrix = {
     .name = "matrix",
-    .most = BATON_MOST_IN_MATRIX,
+    .max = BATON_MAX_IN_MATRIX,
     .nodes = nodes,
     .root = 0,
     .index = index_of,

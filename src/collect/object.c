@@ -2,8 +2,8 @@
  * The object around the algorithms: made in the caller's memory, found again by another process,
  * joined and left; and STORE and COLLECT themselves, which are the same for array, tree and matrix.
  */
-#include "../reg/layout.h"
-#include "room.h"
+#include "object.h"
+#include "layout.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ typedef struct plan {
     const kind *of;
     size_t seats;
     size_t requests;
-    size_t places;
+    size_t slots;
     size_t nodes;
     size_t bytes;
 } plan;
@@ -56,18 +56,18 @@ static int plan_object(const baton_collect_spec *spec, plan *out)
     if (p.of == NULL)
         return BATON_NO_OBJECT;
     uint32_t n = spec->participants;
-    if (n == 0 || n > p.of->most || spec->collectors == 0 ||
-        spec->collectors > BATON_MOST_COLLECTORS || spec->value_bytes == 0 ||
-        spec->value_bytes > BATON_MOST_VALUE_BYTES)
+    if (n == 0 || n > p.of->max || spec->collectors == 0 ||
+        spec->collectors > BATON_MAX_COLLECTORS || spec->value_bytes == 0 ||
+        spec->value_bytes > BATON_MAX_VALUE_BYTES)
         return BATON_BAD_COUNT;
-    size_t places = (size_t)n * value_places(spec->value_bytes, spec->collectors);
+    size_t slots = (size_t)n * value_slots(spec->value_bytes, spec->collectors);
     bool fits = extend(&p.seats, 1, sizeof(baton_collect));
     p.requests = p.seats;
     fits = fits && extend(&p.requests, n, sizeof(seat));
-    p.places = p.requests;
-    fits = fits && extend(&p.places, spec->collectors, sizeof(request));
-    p.nodes = p.places;
-    fits = fits && extend(&p.nodes, places, value_words(spec->value_bytes) * sizeof(baton_reg));
+    p.slots = p.requests;
+    fits = fits && extend(&p.slots, spec->collectors, sizeof(request));
+    p.nodes = p.slots;
+    fits = fits && extend(&p.nodes, slots, value_words(spec->value_bytes) * sizeof(baton_reg));
     p.bytes = p.nodes;
     fits = fits && extend(&p.bytes, p.of->nodes(n), sizeof(node));
     *out = p;
@@ -81,7 +81,7 @@ static parts parts_of(baton_collect *object, const plan *p, const baton_collect_
         .kind = p->of,
         .seats = base + p->seats,
         .requests = base + p->requests,
-        .places = base + p->places,
+        .slots = base + p->slots,
         .nodes = base + p->nodes,
         .value_bytes = spec->value_bytes,
         .participants = spec->participants,
@@ -149,11 +149,11 @@ static void init_seats(const parts *in)
 
 static void init_places(const parts *in)
 {
-    size_t count = (size_t)in->participants * value_places(in->value_bytes, in->collectors) *
+    size_t count = (size_t)in->participants * value_slots(in->value_bytes, in->collectors) *
                    value_words(in->value_bytes);
-    baton_reg *place = (baton_reg *)(void *)in->places;
+    baton_reg *slot = (baton_reg *)(void *)in->slots;
     for (size_t i = 0; i < count; i++)
-        reg_init(&place[i], 0);
+        reg_init(&slot[i], 0);
 }
 
 static void init_nodes(const parts *in)
@@ -409,7 +409,7 @@ int baton_store(baton_storer *me, const void *value)
     if (me->self != me)
         return BATON_NOT_JOINED;
     value_write(&me->in, me->id, value); /* 1 */
-    walk(&me->in, me->id);               /* 2-16 */
+    first_store(&me->in, me->id);        /* 2-16 */
     reg_fence(seq_cst); /* a collect that begins now must not miss it (erratum 6) */
     return BATON_OK;
 }

@@ -6,7 +6,7 @@
  * Who reads its own number in line 6 knows that nobody came since it has set Y, and who comes later
  * sees Y. Both need store before load: line 1 before line 2, and line 5 before line 6 (erratum 7).
  */
-#include "room.h"
+#include "object.h"
 
 void baton_splitter_init(baton_splitter *splitter)
 {

@@ -5,7 +5,7 @@
  *
  * `where` is the number of a node: the root is 1, the children of v are 2v and 2v + 1.
  */
-#include "room.h"
+#include "object.h"
 
 static size_t nodes(uint32_t n)
 {
@@ -43,7 +43,7 @@ static void visit(finder *f)
 
 const kind baton_collect_tree = {
     .name = "tree",
-    .most = BATON_MOST_IN_TREE,
+    .max = BATON_MAX_IN_TREE,
     .nodes = nodes,
     .root = 1,
     .index = index_of,

@@ -21,7 +21,7 @@
  * its last store), and that is not the place that is being written to. If it sees the request, it
  * settles it. Places whose reader has died stay as they are until somebody takes its number over.
  */
-#include "room.h"
+#include "object.h"
 
 #include <assert.h>
 #include <string.h>
@@ -38,20 +38,20 @@ static bool is_wide(size_t value_bytes)
     return value_bytes > sizeof(baton_word);
 }
 
-uint32_t value_places(size_t value_bytes, uint32_t collectors)
+uint32_t value_slots(size_t value_bytes, uint32_t collectors)
 {
     return is_wide(value_bytes) ? collectors + 2 : 0;
 }
 
-static baton_word reading(const parts *in, uint32_t id, baton_word place)
+static baton_word reading(const parts *in, uint32_t id, baton_word slot)
 {
-    return (baton_word)(id + 1) * (in->collectors + 3) + place;
+    return (baton_word)(id + 1) * (in->collectors + 3) + slot;
 }
 
-static baton_reg *place_at(const parts *in, uint32_t id, baton_word place)
+static baton_reg *slot_at(const parts *in, uint32_t id, baton_word slot)
 {
-    size_t first = (size_t)id * value_places(in->value_bytes, in->collectors) + place - 1;
-    return (baton_reg *)(void *)in->places + first * value_words(in->value_bytes);
+    size_t first = (size_t)id * value_slots(in->value_bytes, in->collectors) + slot - 1;
+    return (baton_reg *)(void *)in->slots + first * value_words(in->value_bytes);
 }
 
 /* The part of a value that its w-th word holds. */
@@ -61,25 +61,25 @@ static size_t part_of(const parts *in, size_t w)
     return rest < sizeof(baton_word) ? rest : sizeof(baton_word);
 }
 
-static void copy_in(const parts *in, baton_reg *place, const char *value)
+static void copy_in(const parts *in, baton_reg *slot, const char *value)
 {
     for (size_t w = 0; w < value_words(in->value_bytes); w++) {
         baton_word word = 0;
         memcpy(&word, value + w * sizeof word, part_of(in, w));
-        reg_write(&place[w], word, relaxed);
+        reg_write(&slot[w], word, relaxed);
     }
 }
 
-static void copy_out(const parts *in, const baton_reg *place, char *value)
+static void copy_out(const parts *in, const baton_reg *slot, char *value)
 {
     for (size_t w = 0; w < value_words(in->value_bytes); w++) {
-        baton_word word = reg_read(&place[w], relaxed);
+        baton_word word = reg_read(&slot[w], relaxed);
         memcpy(value + w * sizeof word, &word, part_of(in, w));
     }
 }
 
 /* The place from which that collector reads my value; 0 if from none that I may not write to. */
-static baton_word place_read_by(const parts *in, uint32_t id, uint32_t collector, baton_word newest)
+static baton_word slot_read_by(const parts *in, uint32_t id, uint32_t collector, baton_word newest)
 {
     baton_reg *reads = &request_of(in, collector)->reads;
     baton_word asked = reading(in, id, ASKED);
@@ -96,18 +96,18 @@ static baton_word place_read_by(const parts *in, uint32_t id, uint32_t collector
 
 static void write_wide(const parts *in, uint32_t id, const char *value)
 {
-    bool taken[BATON_MOST_COLLECTORS + 3] = {false};
+    bool taken[BATON_MAX_COLLECTORS + 3] = {false};
     seat *mine = seat_of(in, id);
     baton_word newest = reg_read(&mine->value, relaxed); /* nobody else writes it */
     taken[newest] = true;
     for (uint32_t c = 0; c < in->collectors; c++)
-        taken[place_read_by(in, id, c, newest)] = true;
-    baton_word place = 1;
-    while (taken[place])
-        place++;
-    assert(place <= in->collectors + 2);
-    copy_in(in, place_at(in, id, place), value);
-    reg_write(&mine->value, place, release); /* the words before where they lie */
+        taken[slot_read_by(in, id, c, newest)] = true;
+    baton_word slot = 1;
+    while (taken[slot])
+        slot++;
+    assert(slot <= in->collectors + 2);
+    copy_in(in, slot_at(in, id, slot), value);
+    reg_write(&mine->value, slot, release); /* the words before where they lie */
 }
 
 static void read_wide(const parts *in, uint32_t id, uint32_t collector, char *value)
@@ -116,10 +116,10 @@ static void read_wide(const parts *in, uint32_t id, uint32_t collector, char *va
     baton_word asked = reading(in, id, ASKED);
     reg_write(reads, asked, release); /* my reads of the last value before I let go of its place */
     reg_fence(seq_cst);
-    baton_word place = reg_read(&seat_of(in, id)->value, acquire);
-    if (!reg_cas(reads, asked, reading(in, id, place), acquire))
-        place = reg_read(reads, relaxed) - asked; /* the store has settled it */
-    copy_out(in, place_at(in, id, place), value);
+    baton_word slot = reg_read(&seat_of(in, id)->value, acquire);
+    if (!reg_cas(reads, asked, reading(in, id, slot), acquire))
+        slot = reg_read(reads, relaxed) - asked; /* the store has settled it */
+    copy_out(in, slot_at(in, id, slot), value);
 }
 
 void value_write(const parts *in, uint32_t id, const void *value)

@@ -12,32 +12,32 @@
  */
 #include "paxos.h"
 
-#include "../wme/out.h"
+#include "out.h"
 
 #include <assert.h>
 
 enum {
     LEAST_BACK_OFF = 2, /* ticks; as many again by chance, and doubled for each round */
-    MOST_DOUBLINGS = 5,
+    MAX_DOUBLINGS = 5,
 };
 /* Beyond it a message is damaged: no cluster comes so far. */
-#define MOST_BALLOT (UINT64_MAX / 2)
+#define MAX_BALLOT (UINT64_MAX / 2)
 
 /* ---- ballots, and chance ---- */
 
 static uint64_t round_of(uint64_t ballot)
 {
-    return ballot == 0 ? 0 : (ballot - 1) / WME_MOST_NODES;
+    return ballot == 0 ? 0 : (ballot - 1) / WME_MAX_NODES;
 }
 
 static uint64_t ballot_of(uint64_t round, uint8_t node)
 {
-    return round * WME_MOST_NODES + node + 1;
+    return round * WME_MAX_NODES + node + 1;
 }
 
 static bool is_of(uint64_t ballot, uint8_t node)
 {
-    return ballot != 0 && (ballot - 1) % WME_MOST_NODES == node;
+    return ballot != 0 && (ballot - 1) % WME_MAX_NODES == node;
 }
 
 static void see(paxos *p, uint64_t ballot)
@@ -58,23 +58,23 @@ static uint64_t random_number(paxos *p)
 static void back_off(paxos *p)
 {
     uint64_t round = round_of(p->highest);
-    uint64_t most = LEAST_BACK_OFF << (round < MOST_DOUBLINGS ? round : MOST_DOUBLINGS);
+    uint64_t max = LEAST_BACK_OFF << (round < MAX_DOUBLINGS ? round : MAX_DOUBLINGS);
     p->phase = PAXOS_RESTS;
     p->from = 0;
-    p->wait = (uint32_t)(LEAST_BACK_OFF + random_number(p) % most);
+    p->wait = (uint32_t)(LEAST_BACK_OFF + random_number(p) % max);
 }
 
 /* ---- beginning and end ---- */
 
 void paxos_start(paxos *p, uint64_t epoch, uint8_t first, uint64_t chance)
 {
-    assert(first < WME_MOST_NODES);
+    assert(first < WME_MAX_NODES);
     *p = (paxos){.durable.epoch = epoch, .first = first, .chance = chance};
 }
 
 void paxos_restart(paxos *p, const paxos_durable *durable, uint8_t first, uint64_t chance)
 {
-    assert(durable->accepted <= durable->promised && durable->promised <= MOST_BALLOT);
+    assert(durable->accepted <= durable->promised && durable->promised <= MAX_BALLOT);
     paxos_start(p, durable->epoch, first, chance);
     p->durable = *durable;
     wme_op_keep(p->durable.value.last);
@@ -201,7 +201,7 @@ static bool leads(const paxos *p, const wme_node *node)
 
 void paxos_propose(paxos *p, const wme_node *node, const wme_record *value, wme_out *out)
 {
-    assert(node->me < node->nodes && node->nodes <= WME_MOST_NODES && p->first < node->nodes);
+    assert(node->me < node->nodes && node->nodes <= WME_MAX_NODES && p->first < node->nodes);
     assert(value->epoch == p->durable.epoch);
     if (p->wants || p->decided)
         return;
@@ -297,7 +297,7 @@ static bool is_current(const paxos *p, const wme_message *m, paxos_phase phase)
 void paxos_receive(paxos *p, const wme_node *node, uint8_t from, const wme_message *m, wme_out *out)
 {
     assert(m->epoch == p->durable.epoch && from < node->nodes && from != node->me);
-    if (m->ballot > MOST_BALLOT || m->accepted > MOST_BALLOT)
+    if (m->ballot > MAX_BALLOT || m->accepted > MAX_BALLOT)
         return;
     see(p, m->ballot);
     switch (m->kind) {

@@ -3,14 +3,14 @@
  * like src/wme. A value is a wme_record. Whoever proposes is told a decision by WME_DECISION, the
  * same everywhere; messages may be lost, repeated and overtake each other.
  *
- *   ballot   round * WME_MOST_NODES + node + 1, so no two nodes have one in common; 0 for none.
+ *   ballot   round * WME_MAX_NODES + node + 1, so no two nodes have one in common; 0 for none.
  *            Round 0 belongs to one node alone, `first`, which needs no promises: if nobody
  *            competes, a decision costs it one round trip
  */
 #ifndef BATON_CONSENSUS_PAXOS_H
 #define BATON_CONSENSUS_PAXOS_H
 
-#include "../wme/wme.h"
+#include "wme.h"
 
 /* What must be durable before anything is sent that follows from it. */
 typedef struct paxos_durable {

@@ -1,6 +1,6 @@
 /* What the threads of the program do: open and close, queue calls, wait for answers. */
-#include "../net/log.h"
-#include "room.h"
+#include "internal.h"
+#include "log.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,13 +10,13 @@
 #include <time.h>
 
 enum {
-    MOST_NAME = 64,
-    MOST_BYTES = 256 << 20, /* of the data file: many times a state and its log */
+    MAX_NAME = 64,
+    MAX_BYTES = 256 << 20, /* of the data file: many times a state and its log */
 };
-_Static_assert(BATON_REPLICA_MOST_OPERATION == STORE_OWN_OPERATION &&
-                   BATON_REPLICA_MOST_RESULT == STORE_OWN_RESULT &&
-                   BATON_REPLICA_MOST_STATE == STORE_OWN_STATE &&
-                   BATON_REPLICA_WHY_BYTES == STORE_COMPLAINT,
+_Static_assert(BATON_REPLICA_MAX_OPERATION == STORE_OWN_OPERATION &&
+                   BATON_REPLICA_MAX_RESULT == STORE_OWN_RESULT &&
+                   BATON_REPLICA_MAX_STATE == STORE_OWN_STATE &&
+                   BATON_REPLICA_WHY_BYTES == COMPLAINT,
                "the store keeps what the header promises");
 
 /* ---- the resource, as the store sees it ---- */
@@ -70,7 +70,7 @@ static bool is_whole(const baton_replica_options *o)
 /* Only replicas of the same name talk to each other, and no `baton node` with any. */
 static void bind_name(baton_replica *r)
 {
-    char word[MOST_NAME + 16];
+    char word[MAX_NAME + 16];
     snprintf(word, sizeof word, "resource %s", r->name);
     peers_bind(&r->driver.peers, word);
 }
@@ -79,7 +79,7 @@ static int read_options(baton_replica *r, const baton_replica_options *o, char *
 {
     char words[PEERS_COMPLAINT];
     const char *name = o->name != NULL ? o->name : "replica";
-    if (*name == '\0' || strlen(name) > MOST_NAME)
+    if (*name == '\0' || strlen(name) > MAX_NAME)
         return complain(why, BATON_BAD_ARGUMENT, "a name has 1 to 64 bytes");
     if (!peers_parse(&r->driver.peers, o->peers, o->id, words))
         return complain(why, BATON_BAD_ARGUMENT, words);
@@ -98,7 +98,7 @@ static int read_options(baton_replica *r, const baton_replica_options *o, char *
     bind_name(r);
     r->own = (store_own){&r->resource, apply, snapshot, restore};
     r->driver.data = r->data;
-    r->driver.most_bytes = MOST_BYTES;
+    r->driver.max_bytes = MAX_BYTES;
     r->driver.secret = (proof_secret){r->secret, r->secret != NULL ? strlen(r->secret) : 0};
     r->driver.own = &r->own;
     r->driver.only = r->name;
@@ -120,8 +120,9 @@ static bool start_thread(baton_replica *r)
 /* The resource is brought back here, so that who opens hears whether that works. */
 static bool begin(baton_replica *r, char *why)
 {
-    r->site = site_get(&r->driver.node, r->name, strlen(r->name));
-    if (r->site == NULL || !driver_last_turn(&r->driver)) {
+    r->node_lock = node_lock_get(&r->driver.node, r->name, strlen(r->name));
+    if (r->node_lock == NULL || !driver_last_turn(&r->driver) ||
+        !store_checkpoint(r->driver.store)) { /* it is another thread's from now on */
         const char *words = store_why(r->driver.store);
         complain(why, 0, *words != '\0' ? words : "out of memory");
     } else if (start_thread(r)) {
@@ -134,7 +135,7 @@ static bool begin(baton_replica *r, char *why)
 
 static int open_all(baton_replica *r, const baton_replica_options *options, char *why)
 {
-    char complaint[256];
+    char complaint[COMPLAINT];
     int error = read_options(r, options, why);
     if (error != BATON_OK)
         return error;
@@ -169,6 +170,22 @@ static void be_quiet(void)
     log_set_level(LOG_WARN);
 }
 
+/* A file at its limit is an error like any other here, and not the end of the program. */
+static int open_without_signals(baton_replica *r, const baton_replica_options *options, char *why)
+{
+    sigset_t at_limit;
+    sigset_t before;
+    sigemptyset(&at_limit);
+    sigaddset(&at_limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &at_limit, &before);
+    int error = open_all(r, options, why);
+    while (sigismember(&before, SIGXFSZ) == 0 &&
+           sigtimedwait(&at_limit, NULL, &(struct timespec){0}) > 0)
+        continue; /* it has been answered by the error */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
 int baton_replica_open(const baton_replica_options *options, baton_replica **opened, char *why)
 {
     if (options == NULL || opened == NULL || !is_whole(options))
@@ -181,7 +198,12 @@ int baton_replica_open(const baton_replica_options *options, baton_replica **ope
     pthread_once(&quiet, be_quiet);
     pthread_mutex_init(&r->mutex, NULL);
     pthread_cond_init(&r->nobody_calls, NULL);
-    int error = open_all(r, options, why);
+    list_start(&r->kin);
+    list_start(&r->queued);
+    list_start(&r->stays);
+    list_start(&r->looks);
+    list_start(&r->answers);
+    int error = open_without_signals(r, options, why);
     if (error == BATON_OK) {
         complain(why, error, "");
         *opened = r;
@@ -193,7 +215,7 @@ int baton_replica_open(const baton_replica_options *options, baton_replica **ope
 
 void baton_replica_close(baton_replica *r)
 {
-    if (r == NULL)
+    if (r == NULL || !kin_is_own(r))
         return;
     pthread_mutex_lock(&r->mutex);
     r->closes = true;
@@ -210,6 +232,8 @@ void baton_replica_close(baton_replica *r)
 
 const char *baton_replica_why(baton_replica *r)
 {
+    if (!kin_is_own(r))
+        return "it is of the process that this one was forked from; open one here";
     pthread_mutex_lock(&r->mutex);
     const char *why = r->failed ? r->why : ""; /* written once */
     pthread_mutex_unlock(&r->mutex);
@@ -221,8 +245,7 @@ const char *baton_replica_why(baton_replica *r)
 /* Both by who has the mutex. */
 static void queue(baton_replica *r, call *c)
 {
-    *(r->last != NULL ? &r->last->next : &r->first) = c;
-    r->last = c;
+    list_push_back(&r->queued, &c->link);
     uv_async_send(&r->wake);
 }
 
@@ -260,7 +283,7 @@ static void give_up(baton_replica *r, call *about)
 static int ask(baton_replica *r, call *c, int64_t patience)
 {
     enum { WEEK = 7 * 24 * 3600 * 1000 };
-    if (r == NULL || replica_living == r)
+    if (r == NULL || replica_living == r || !kin_is_own(r))
         return BATON_BAD_ARGUMENT;
     pthread_mutex_lock(&r->mutex);
     if (r->deaf) {
@@ -306,7 +329,7 @@ int baton_replica_issue(baton_replica *r, uint64_t token, const void *operation,
                         baton_replica_result *result)
 {
     call c = {.carry_out = call_issue, .token = token, .result = result};
-    if (operation == NULL || bytes < 1 || bytes > BATON_REPLICA_MOST_OPERATION)
+    if (operation == NULL || bytes < 1 || bytes > BATON_REPLICA_MAX_OPERATION)
         return BATON_BAD_ARGUMENT;
     c.operation = (byte_string){operation, bytes};
     return ask(r, &c, -1);
@@ -318,7 +341,7 @@ int baton_replica_exit(baton_replica *r, uint64_t token)
     return ask(r, &c, -1);
 }
 
-int baton_replica_look(baton_replica *r, void (*look)(void *context, baton_replica_place place),
+int baton_replica_look(baton_replica *r, void (*look)(void *context, baton_replica_position place),
                        void *context)
 {
     call c = {.carry_out = call_look, .look = look, .context = context};

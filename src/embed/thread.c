@@ -1,5 +1,5 @@
-/* The library's thread: runs the node, and carries out calls. See room.h. */
-#include "room.h"
+/* The library's thread: runs the node, and carries out calls. See internal.h. */
+#include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,25 +13,28 @@ enum {
 
 /* ---- answers ---- */
 
+/* Taken out of the list; NULL if there is none. */
+static call *next_call(list_head *of)
+{
+    return OWNER_OF(list_pop(of), call, link);
+}
+
 static void answer(baton_replica *r, call *c, int verdict)
 {
     c->verdict = verdict;
-    c->next = r->answers;
-    r->answers = c;
+    list_push_front(&r->answers, &c->link);
 }
 
 static void give_answers(baton_replica *r)
 {
-    if (r->answers == NULL)
+    if (list_is_empty(&r->answers))
         return;
     pthread_mutex_lock(&r->mutex);
-    for (call *c = r->answers, *next; c != NULL; c = next) {
-        next = c->next;
+    for (call *c; (c = next_call(&r->answers)) != NULL;) {
         c->answered = true;
         pthread_cond_signal(&c->told);
     }
     pthread_mutex_unlock(&r->mutex);
-    r->answers = NULL;
 }
 
 /* ---- stays ---- */
@@ -62,15 +65,14 @@ static void bury(baton_replica *r)
     while (r->over != NULL) {
         stay *s = r->over;
         r->over = s->next_over;
-        registry_leave(&r->driver.node.registry, &s->roles, uv_now(&r->loop));
-        *(s->previous != NULL ? &s->previous->next : &r->stays) = s->next;
-        if (s->next != NULL)
-            s->next->previous = s->previous;
+        locks *all = &r->driver.node.locks;
+        all->backend->leave(all, &s->who, 0, true, uv_now(&r->loop));
+        list_remove(&s->link);
         free(s);
     }
 }
 
-static void hear(session_roles *me, wdme_message m, const char *name, size_t name_bytes)
+static void hear(lock_session *me, wdme_message m, const char *name, size_t name_bytes)
 {
     stay *s = (stay *)(void *)me;
     (void)name;
@@ -118,7 +120,7 @@ static void tell(const baton_replica *r, baton_replica_event event, uint64_t tok
         r->told(r->context, event, token);
 }
 
-static void post(session_roles *me, notice *n)
+static void post(lock_session *me, notice *n)
 {
     stay *s = (stay *)(void *)me;
     if (n->outcome) {
@@ -134,18 +136,26 @@ static void post(session_roles *me, notice *n)
 
 /* ---- calls ---- */
 
-static registry_verdict tell_node(baton_replica *r, stay *s, wdme_message m)
+static lock_verdict tell_node(baton_replica *r, stay *s, wdme_message m)
 {
-    return registry_tell(&r->driver.node.registry, &s->roles, r->name, strlen(r->name), m,
-                         uv_now(&r->loop));
+    locks *all = &r->driver.node.locks;
+    return all->backend->tell(all, &s->who, r->name, strlen(r->name), m, uv_now(&r->loop));
+}
+
+static stay *stay_with(const baton_replica *r, uint64_t token)
+{
+    LIST_EACH (at, &r->stays) {
+        stay *s = OWNER_OF(at, stay, link);
+        if (s->token == token && !s->is_over)
+            return s;
+    }
+    return NULL;
 }
 
 /* The stay with the token of the call, if it can be used; else the call is answered. */
 static stay *find_stay(baton_replica *r, call *c)
 {
-    stay *s = r->stays;
-    while (s != NULL && (s->token != c->token || s->is_over))
-        s = s->next;
+    stay *s = stay_with(r, c->token);
     if (s == NULL || s->call != NULL) {
         answer(r, c, s == NULL ? BATON_LOST : BATON_BUSY);
         return NULL;
@@ -162,27 +172,26 @@ void call_enter(baton_replica *r, call *c)
         answer(r, c, BATON_SYSTEM);
         return;
     }
-    *s = (stay){.roles = {.hear = hear, .post = post}, .of = r, .call = c, .next = r->stays};
-    if (s->next != NULL)
-        s->next->previous = s;
-    r->stays = s;
+    *s = (stay){.who = {.hear = hear, .post = post}, .of = r, .call = c};
+    list_push_front(&r->stays, &s->link);
+    r->driver.node.locks.backend->join(&s->who);
     c->stay = s;
-    registry_verdict verdict =
+    lock_verdict verdict =
         tell_node(r, s, (wdme_message){.kind = c->only_tries ? WDME_TRY : WDME_LOCK, .request = 1});
-    if (verdict == REGISTRY_DONE)
+    if (verdict == LOCK_DONE)
         return;
-    reply(s, verdict == REGISTRY_CROWD  ? BATON_FULL
-             : verdict == REGISTRY_ENDS ? BATON_UNREACHABLE
-                                        : BATON_SYSTEM);
+    reply(s, verdict == LOCK_CROWD  ? BATON_FULL
+             : verdict == LOCK_ENDS ? BATON_UNREACHABLE
+                                    : BATON_SYSTEM);
     end_stay(s);
 }
 
 void call_give_up(baton_replica *r, call *c)
 {
     stay *s = c->about->stay;
+    locks *all = &r->driver.node.locks;
     if (s != NULL)
-        registry_wait_over(&r->driver.node.registry, &s->roles, r->name, strlen(r->name),
-                           uv_now(&r->loop));
+        all->backend->wait_over(all, &s->who, r->name, strlen(r->name), uv_now(&r->loop));
     answer(r, c, BATON_OK);
 }
 
@@ -197,7 +206,7 @@ void call_issue(baton_replica *r, call *c)
         reply(s, issued == NULL ? BATON_SYSTEM : BATON_FULL);
     } else {
         memcpy(issued->data, c->operation.at, c->operation.bytes);
-        if (node_issue_op(&r->driver.node, &s->roles, name, s->token, issued) != NULL)
+        if (node_issue_op(&r->driver.node, &s->who, name, s->token, issued) != NULL)
             reply(s, BATON_LOST); /* its size was looked at before: the section is over */
     }
     wme_op_drop(issued);
@@ -212,17 +221,15 @@ void call_exit(baton_replica *r, call *c)
 
 void call_look(baton_replica *r, call *c)
 {
-    c->next = r->looks;
-    r->looks = c;
+    list_push_front(&r->looks, &c->link);
 }
 
 static void look_now(baton_replica *r)
 {
-    while (r->looks != NULL) {
-        call *c = r->looks;
-        const wme_record *now = &r->site->replica.stub.now;
-        r->looks = c->next;
-        c->look(c->context, (baton_replica_place){now->epoch, now->sn, r->site->kept.executed});
+    for (call *c; (c = next_call(&r->looks)) != NULL;) {
+        const wme_record *now = &r->node_lock->replica.stub.now;
+        c->look(c->context,
+                (baton_replica_position){now->epoch, now->sn, r->node_lock->kept.executed});
         answer(r, c, BATON_OK);
     }
 }
@@ -232,7 +239,8 @@ static void look_now(baton_replica *r)
 /* All who wait hear that, and every section is over. */
 static void dismiss_all(baton_replica *r, int verdict)
 {
-    for (stay *s = r->stays; s != NULL; s = s->next) {
+    LIST_EACH (at, &r->stays) {
+        stay *s = OWNER_OF(at, stay, link);
         reply(s, verdict);
         end_stay(s);
     }
@@ -240,15 +248,15 @@ static void dismiss_all(baton_replica *r, int verdict)
 
 static void stop(baton_replica *r)
 {
+    list_head queued;
+    list_start(&queued);
     pthread_mutex_lock(&r->mutex);
     r->deaf = true;
-    call *queued = r->first;
-    r->first = r->last = NULL;
+    list_move_all(&r->queued, &queued);
     pthread_mutex_unlock(&r->mutex);
-    for (call *c = queued, *next; c != NULL; c = next) {
-        next = c->next;
+    for (call *c; (c = next_call(&queued)) != NULL;)
         answer(r, c, r->failed ? BATON_SYSTEM : BATON_UNREACHABLE);
-    }
+    kin_remove(r);
     driver_stop(&r->driver);
     uv_close((uv_handle_t *)&r->wake, NULL);
     uv_close((uv_handle_t *)&r->before_sleep, NULL);
@@ -263,13 +271,9 @@ static void fail(baton_replica *r)
     memcpy(r->why, store_why(r->driver.store), sizeof r->why);
     pthread_mutex_unlock(&r->mutex);
     dismiss_all(r, BATON_SYSTEM);
-    while (r->looks != NULL) {
-        call *c = r->looks;
-        r->looks = c->next;
-        answer(r, c, BATON_SYSTEM);
-    }
-    for (call *c = r->answers; c != NULL; c = c->next)
-        c->verdict = BATON_SYSTEM;
+    list_move_all(&r->looks, &r->answers);
+    LIST_EACH (at, &r->answers)
+        OWNER_OF(at, call, link)->verdict = BATON_SYSTEM;
     tell(r, BATON_REPLICA_FAILED, 0);
 }
 
@@ -292,15 +296,14 @@ static void begin_to_end(baton_replica *r)
 static void woken(uv_async_t *wake)
 {
     baton_replica *r = wake->data;
+    list_head queued;
+    list_start(&queued);
     pthread_mutex_lock(&r->mutex);
-    call *queued = r->first;
-    r->first = r->last = NULL;
+    list_move_all(&r->queued, &queued);
     bool closes = r->closes;
     pthread_mutex_unlock(&r->mutex);
-    for (call *c = queued, *next; c != NULL; c = next) {
-        next = c->next;
+    for (call *c; (c = next_call(&queued)) != NULL;)
         c->carry_out(r, c);
-    }
     if (closes && r->drains_until == 0)
         begin_to_end(r);
 }
@@ -314,12 +317,13 @@ static void about_to_sleep(uv_prepare_t *before_sleep)
         stop(r);
         return;
     }
-    bool suspended = r->site->replica.stub.suspended;
+    bool suspended = r->node_lock->replica.stub.suspended;
     if (suspended != r->suspended)
         tell(r, suspended ? BATON_REPLICA_SUSPENDED : BATON_REPLICA_RESUMED, 0);
     r->suspended = suspended;
     look_now(r);
     give_answers(r);
+    driver_turn_told(&r->driver);
 }
 
 void replica_prepare(baton_replica *r)
@@ -329,6 +333,7 @@ void replica_prepare(baton_replica *r)
     uv_prepare_start(&r->before_sleep, about_to_sleep);
     uv_timer_init(&r->loop, &r->draining);
     r->wake.data = r->before_sleep.data = r->draining.data = r;
+    kin_add(r);
 }
 
 void *replica_live(void *context)

@@ -19,7 +19,7 @@
  * exit need its fence, and then line 11 is read behind it. Line 13 may be relaxed: of two
  * read-modify-writes on one register one comes first, at any order.
  */
-#include "room.h"
+#include "internal.h"
 
 enum { LOCKED, UNLOCKED };
 
@@ -71,8 +71,10 @@ bool baton_dt1_try(baton_dt1 *lock, baton_dt1_participant *me)
     reg_write(&mynode->next, 0, relaxed);                                     /* 2 */
     reg_write(&mynode->status, LOCKED, relaxed);                              /* 3 */
     bool entered = reg_cas(&lock->tail, 0, baton_ref(lock, mynode), acq_rel); /* 4, 5 in one */
-    if (entered)
+    if (entered) {
+        doorway_ends();
         note_inside(me, true);
+    }
     return entered;
 }
 

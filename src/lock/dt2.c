@@ -23,7 +23,7 @@
  * process whose predecessor has left already (8, 9 without the CAS) does not link itself: since
  * next stays 0, the predecessor's exit will neither touch its locked nor need to lose a CAS.
  */
-#include "room.h"
+#include "internal.h"
 
 void baton_dt2_init(baton_dt2 *lock, baton_waiting waiting)
 {

@@ -12,7 +12,7 @@
  * line each: FME1 in what it waits for, FME2 in what it does on exit. (The paper's listings have no
  * line numbers.)
  */
-#include "room.h"
+#include "internal.h"
 
 static baton_reg *flag(baton_filter *lock, uint32_t i)
 {

@@ -7,7 +7,7 @@
  * Its exit is not wait-free: a successor that has swapped the tail and not yet linked itself is
  * waited for. dt1 and dt2 do away with that.
  */
-#include "room.h"
+#include "internal.h"
 
 void baton_mcs_init(baton_mcs *lock, baton_waiting waiting)
 {
@@ -44,8 +44,10 @@ bool baton_mcs_try(baton_mcs *lock, baton_mcs_participant *me)
 {
     reg_write(&me->next, 0, relaxed);
     bool entered = reg_cas(&lock->tail, 0, baton_ref(lock, me), acq_rel);
-    if (entered)
+    if (entered) {
+        doorway_ends();
         note_inside(me, true);
+    }
     return entered;
 }
 

@@ -7,15 +7,16 @@
  * looked, the one whose write to `priority` is the later must see the other's wish. To read a stale
  * `priority` only makes a process look on; what lets it in, it acquires.
  */
-#include "room.h"
+#include "internal.h"
 
 void baton_peterson_init(baton_peterson *lock, baton_waiting waiting)
 {
     for (uint32_t i = 0; i < 2; i++) {
         reg_init(&lock->want[i], 0);
-        reg_home(&lock->want[i], i + 1);
+        reg_home(&lock->want[i], 2 - i); /* with the other one, who awaits it */
     }
     reg_init(&lock->priority, 0);
+    reg_home(&lock->priority, 1); /* both await it, so one of them looks from afar */
     place_init(&lock->place);
     lock->waiting = waiting;
 }

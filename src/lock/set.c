@@ -8,7 +8,7 @@
  * numbers alone, so every process finds it, wherever it has mapped the memory.
  */
 #define BATON_REG_SHORT_NAMES
-#include "../reg/layout.h"
+#include "layout.h"
 #include "table.h"
 
 #include <string.h>
@@ -80,9 +80,9 @@ static int check_spec(const baton_locks_spec *spec, const row **of, plan *out)
     *of = baton_row_find(spec->algorithm);
     if (*of == NULL)
         return BATON_NO_ALGORITHM;
-    uint32_t most = (*of)->is.most_participants;
+    uint32_t max = (*of)->is.max_participants;
     if (spec->locks == 0 || spec->locks >= WATCHED || spec->participants == 0 ||
-        (most != 0 && spec->participants > most) ||
+        (max != 0 && spec->participants > max) ||
         !plan_set(*of, spec->locks, spec->participants, out))
         return BATON_BAD_COUNT;
     return BATON_OK;

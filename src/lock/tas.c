@@ -4,7 +4,7 @@
  *
  *   taken:  0 free  -> 1 held  -> 0
  */
-#include "room.h"
+#include "internal.h"
 
 void baton_tas_init(baton_tas *lock, baton_waiting waiting)
 {

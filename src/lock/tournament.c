@@ -13,7 +13,7 @@
  * In the entry, the writes and the looks at flags are seq_cst and the look at turn acquires, for
  * the same reason as in peterson.c, match by match. (The paper's listings have no line numbers.)
  */
-#include "room.h"
+#include "internal.h"
 
 static uint32_t levels_for(uint32_t n)
 {

@@ -1,38 +1,43 @@
 /* See daemon.h. */
 #include "daemon.h"
-#include "../net/log.h"
-#include "../net/server.h"
+#include "commands.h"
+#include "log.h"
+#include "server.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static node_daemon *whole(const server *of)
+static node_daemon *daemon_of_server(const server *of)
 {
     return of->settings->context;
 }
 
-node_driver *daemon_of(const server *of)
+static node_driver *driver_of(const server *of)
 {
-    return &whole(of)->driver;
+    return &daemon_of_server(of)->driver;
 }
 
-cluster_node *daemon_node(service *s)
+/* ---- figures for other threads ---- */
+
+static void show(node_daemon *d)
 {
-    return &daemon_of((server *)(void *)s)->node;
+    node_figures now = node_look(&d->driver.node);
+    pthread_mutex_lock(&d->guards_shown);
+    d->shown = now;
+    pthread_mutex_unlock(&d->guards_shown);
 }
 
-const peers *daemon_peers(service *s)
+node_figures daemon_look(const server *of)
 {
-    return &daemon_of((server *)(void *)s)->peers;
+    node_daemon *d = daemon_of_server(of);
+    pthread_mutex_lock(&d->guards_shown);
+    node_figures shown = d->shown;
+    pthread_mutex_unlock(&d->guards_shown);
+    return shown;
 }
 
-static bool remember_lease(service *s, uint64_t lease)
-{
-    (void)s;
-    (void)lease;
-    return true; /* a node that crashes is ejected, whatever leases its sessions had */
-}
+/* ---- the node behind the sessions ---- */
 
 /*
  * The disk failed: nothing that was said since is true. Other nodes have what was acknowledged, so
@@ -46,29 +51,38 @@ static void give_up(const node_driver *d)
 
 static void turn_ends(service *s)
 {
-    node_driver *d = daemon_of((server *)(void *)s);
-    if (!driver_turn_ends(d))
-        give_up(d);
-    outside *o = whole((server *)(void *)s)->outside;
-    if (o != NULL)
-        outside_ask(o);
+    node_daemon *d = daemon_of_server((server *)(void *)s);
+    if (!driver_turn_ends(&d->driver))
+        give_up(&d->driver);
 }
 
-static bool node_open(server *of, char complaint[256])
+static void turn_told(service *s)
 {
-    node_driver *d = daemon_of(of);
+    node_daemon *d = daemon_of_server((server *)(void *)s);
+    driver_turn_told(&d->driver);
+    show(d);
+    if (d->outside != NULL)
+        outside_ask(d->outside);
+}
+
+static bool node_open(server *of, char complaint[COMPLAINT])
+{
+    node_driver *d = driver_of(of);
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the disk like any other */
     if (!driver_open(d, &of->loop[0].uv, complaint))
         return false;
-    d->node.most_waiters = of->settings->most_waiters;
-    of->service.locks = &d->node.registry;
-    of->service.more = daemon_commands;
+    pthread_mutex_init(&daemon_of_server(of)->guards_shown, NULL);
+    show(daemon_of_server(of));
+    d->node.max_waiters = of->settings->max_waiters;
+    of->service.locks = &d->node.locks;
+    of->service.more = node_commands;
     of->service.turn_ends = turn_ends;
-    of->service.remember_lease = remember_lease;
-    if (whole(of)->etcd.count > 0) {
-        whole(of)->outside = outside_open(&of->loop[0].uv, &d->node, &d->peers, &whole(of)->etcd);
-        if (whole(of)->outside == NULL) {
-            snprintf(complaint, 256, "out of memory");
+    of->service.turn_told = turn_told;
+    if (daemon_of_server(of)->etcd.urls.count > 0) {
+        daemon_of_server(of)->outside =
+            outside_open(&of->loop[0].uv, &d->node, &d->peers, &daemon_of_server(of)->etcd);
+        if (daemon_of_server(of)->outside == NULL) {
+            snprintf(complaint, COMPLAINT, "out of memory");
             return false;
         }
     }
@@ -86,13 +100,14 @@ static void node_look_after(server *of)
  */
 static bool node_drained(server *of)
 {
-    node_driver *d = daemon_of(of);
+    node_driver *d = driver_of(of);
+    locks *all = of->service.locks;
     loop *in = &of->loop[0];
-    for (connection *c = in->connections, *next; c != NULL; c = next) {
-        next = c->next;
-        if (c->closing || c->session.ends || node_holds(&c->session.roles))
+    LIST_EACH (at, &in->connections) {
+        connection *c = OWNER_OF(at, connection, in_connections);
+        if (c->closing || c->session.ends || node_holds(&c->session.who))
             continue;
-        registry_leave(of->service.locks, &c->session.roles, uv_now(&in->uv));
+        all->backend->leave(all, &c->session.who, 0, false, uv_now(&in->uv));
         c->session.ends = true;
         connection_serve(c);
     }
@@ -101,19 +116,20 @@ static bool node_drained(server *of)
 
 static void node_stop(server *of)
 {
-    driver_stop(daemon_of(of));
-    if (whole(of)->outside != NULL)
-        outside_close(whole(of)->outside);
+    driver_stop(driver_of(of));
+    if (daemon_of_server(of)->outside != NULL)
+        outside_close(daemon_of_server(of)->outside);
 }
 
 static void node_close(server *of)
 {
-    node_driver *d = daemon_of(of);
+    node_driver *d = driver_of(of);
     if (!driver_last_turn(d))
         give_up(d);
-    if (whole(of)->outside != NULL)
-        outside_free(whole(of)->outside);
+    if (daemon_of_server(of)->outside != NULL)
+        outside_free(daemon_of_server(of)->outside);
     driver_close(d);
+    pthread_mutex_destroy(&daemon_of_server(of)->guards_shown);
 }
 
 const serve_backend serve_node = {
@@ -122,6 +138,7 @@ const serve_backend serve_node = {
     .stop = node_stop,
     .close = node_close,
     .drained = node_drained,
+    .count = daemon_count,
     .is_open = daemon_is_open,
     .more_metrics = daemon_metrics,
 };

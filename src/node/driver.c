@@ -1,14 +1,14 @@
 /* See driver.h. */
 #include "driver.h"
-#include "../net/listen.h"
-#include "../net/log.h"
+#include "listen.h"
+#include "log.h"
 
 #include <stdio.h>
 #include <string.h>
 
 bool driver_is_local(const node_driver *d)
 {
-    char address[PEERS_MOST_HOST + 16];
+    char address[PEERS_MAX_HOST + 16];
     for (uint8_t i = 0; i < d->peers.nodes; i++) {
         const peers_node *node = &d->peers.node[i];
         const char *form = strchr(node->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
@@ -21,10 +21,10 @@ bool driver_is_local(const node_driver *d)
 
 /* ---- opening ---- */
 
-static bool open_store(node_driver *d, char complaint[256])
+static bool open_store(node_driver *d, char complaint[COMPLAINT])
 {
     char cluster[PROOF_HEX + 1];
-    char why[STORE_COMPLAINT];
+    char why[COMPLAINT];
     proof_to_hex(d->peers.digest, cluster);
     cluster[32] = '\0';
     store_options options = {
@@ -32,16 +32,16 @@ static bool open_store(node_driver *d, char complaint[256])
         .cluster = cluster,
         .node = d->peers.node[d->peers.me].id,
         .durability = d->durability,
-        .most_bytes = d->most_bytes,
+        .max_bytes = d->max_bytes,
         .own = d->own,
     };
     d->store = store_open(&options, why);
     if (d->store == NULL)
-        snprintf(complaint, 256, "%.255s", why);
+        snprintf(complaint, COMPLAINT, "%s", why);
     return d->store != NULL;
 }
 
-static bool start_node(node_driver *d, uv_loop_t *loop, char complaint[256])
+static bool start_node(node_driver *d, uv_loop_t *loop, char complaint[COMPLAINT])
 {
     uint8_t chance[PROOF_BYTES];
     uint64_t seed;
@@ -49,7 +49,7 @@ static bool start_node(node_driver *d, uv_loop_t *loop, char complaint[256])
     if (store_took_back(d->store))
         log_line(LOG_WARN, "disk", "why=\"the last turn did not come to the disk as a whole\"");
     if (!store_mark_booted(d->store) || !proof_nonce(chance)) {
-        snprintf(complaint, 256, "%.255s", store_why(d->store));
+        snprintf(complaint, COMPLAINT, "%s", store_why(d->store));
         return false;
     }
     memcpy(&seed, chance, sizeof seed);
@@ -62,7 +62,7 @@ static bool start_node(node_driver *d, uv_loop_t *loop, char complaint[256])
                                 .now = uv_now(loop)};
     if (!node_start(&d->node, &beginning)) {
         const char *why = store_why(d->store);
-        snprintf(complaint, 256, "%.255s", why[0] != '\0' ? why : "out of memory");
+        snprintf(complaint, COMPLAINT, "%s", why[0] != '\0' ? why : "out of memory");
         return false;
     }
     d->node.only = d->only;
@@ -77,7 +77,7 @@ static void tick(uv_timer_t *timer)
     node_tick(&d->node, uv_now(timer->loop));
 }
 
-bool driver_open(node_driver *d, uv_loop_t *loop, char complaint[256])
+bool driver_open(node_driver *d, uv_loop_t *loop, char complaint[COMPLAINT])
 {
     if (!open_store(d, complaint))
         return false;
@@ -106,6 +106,11 @@ bool driver_turn_ends(node_driver *d)
         return false;
     links_send(d->links);
     return true;
+}
+
+void driver_turn_told(node_driver *d)
+{
+    links_send_rest(d->links);
 }
 
 bool driver_last_turn(node_driver *d)

@@ -12,7 +12,7 @@
 typedef struct node_driver {
     peers peers;
     const char *data; /* directory */
-    size_t most_bytes;
+    size_t max_bytes;
     bool ack_all;
     store_durability durability;
     proof_secret secret;
@@ -29,9 +29,11 @@ typedef struct node_driver {
 bool driver_is_local(const node_driver *d);
 
 /* False, and why: then nothing is open. */
-bool driver_open(node_driver *d, uv_loop_t *loop, char complaint[256]);
+bool driver_open(node_driver *d, uv_loop_t *loop, char complaint[COMPLAINT]);
 /* To be called when the loop is about to sleep. False if the disk failed; see node_turn_ends. */
 bool driver_turn_ends(node_driver *d);
+/* To be called after that, when clients have been told. */
+void driver_turn_told(node_driver *d);
 /* It is about to end: to be called often, until the others have been told about every token. */
 bool driver_drained(node_driver *d);
 /* Closes what is in the loop; to be followed by driver_close when that has ended. */

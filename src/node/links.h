@@ -7,8 +7,8 @@
 #ifndef BATON_NODE_LINKS_H
 #define BATON_NODE_LINKS_H
 
-#include "../net/peer_auth.h"
 #include "node.h"
+#include "peer_auth.h"
 
 #include <uv.h>
 
@@ -16,13 +16,17 @@ typedef struct links links;
 
 /* Listens at this node's own address, and begins to dial. NULL, and why, if it cannot listen. */
 links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, proof_secret secret,
-                  char complaint[256]);
+                  char complaint[COMPLAINT]);
 /* Sends what may leave early; to be called before the turn ends. */
 void links_send_early(links *l);
-/* Sends all that the node has for its peers; to be called when the turn has ended. */
+/* Sends what peers wait for; to be called when the turn has ended. */
 void links_send(links *l);
+/* Sends the rest; to be called when clients have been told. */
+void links_send_rest(links *l);
 /* All that was to be sent is sent. */
 bool links_idle(const links *l);
+/* The one at which it listens for peers. */
+int links_descriptor(const links *l);
 /* Closes all; the loop must run once more before links_free. */
 void links_close(links *l);
 void links_free(links *l);

@@ -1,13 +1,19 @@
 /* What a node shows over HTTP besides what every server shows; by the thread of the pages. */
-#include "../net/metrics.h"
-#include "../net/server.h"
 #include "daemon.h"
+#include "metrics.h"
+#include "server.h"
 
 #include <stdio.h>
 
+lock_counts daemon_count(server *of)
+{
+    node_figures f = daemon_look(of);
+    return node_lock_counts(&f);
+}
+
 bool daemon_is_open(server *of, char why[SERVE_WHY])
 {
-    node_figures f = node_look(&daemon_of(of)->node);
+    node_figures f = daemon_look(of);
     if (f.why[0] != '\0') {
         snprintf(why, SERVE_WHY, "%s", f.why);
         return false;
@@ -31,7 +37,7 @@ static void write_messages(const node_counts *c, resp_out *text)
 static void write_consensus(const node_figures *f, resp_out *text)
 {
     metrics_gauge(text, "baton_node_etcd_reached", f->outside_reached,
-                  "1 if etcd has answered when it was last asked.");
+                  "1 if etcd would have taken a write when it was last asked.");
     metrics_counter(text, "baton_node_etcd_asked_total", f->counts.asked,
                     "Decisions that etcd was asked for.");
     metrics_counter(text, "baton_node_etcd_unanswered_total", f->counts.unanswered,
@@ -42,7 +48,7 @@ static void write_consensus(const node_figures *f, resp_out *text)
 
 void daemon_metrics(server *of, resp_out *text)
 {
-    node_figures f = node_look(&daemon_of(of)->node);
+    node_figures f = daemon_look(of);
     metrics_counter(text, "baton_node_epochs_total", f.counts.epochs,
                     "Changes of epoch, over all locks.");
     metrics_counter(text, "baton_node_operations_total", f.counts.operations,
@@ -58,7 +64,7 @@ void daemon_metrics(server *of, resp_out *text)
     metrics_gauge(text, "baton_node_locks_resting", f.resting,
                   "Locks that nobody uses, on the disk and not in memory.");
     metrics_gauge(text, "baton_node_store_bytes", f.store.bytes, "Bytes of the data file.");
-    metrics_gauge(text, "baton_node_store_most_bytes", f.store.most,
+    metrics_gauge(text, "baton_node_store_max_bytes", f.store.max,
                   "Bytes that it may take: --max-bytes.");
     metrics_gauge(text, "baton_node_peers", f.nodes - 1, "Other nodes of the cluster.");
     metrics_gauge(text, "baton_node_peers_reached", f.reached,

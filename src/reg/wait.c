@@ -1,7 +1,7 @@
 /*
- * Waiting, natively: what a process does between two looks at a condition, and how sleepers are
- * woken. Nothing here decides who enters a lock; it only decides who burns the processor meanwhile.
- * It must never lose a wake-up.
+ * Waiting: what a process does between two looks at a condition, and how sleepers are woken.
+ * Nothing here decides who enters a lock; it only decides who burns the processor meanwhile. It
+ * must never lose a wake-up: `baton-check park` explores this file (check/parking.c).
  *
  *   sleeper                                 waker
  *   sleepers++                              register := value
@@ -14,19 +14,21 @@
  * it, so that the sleep ends or never begins; or before, and then the sleeper's look comes after
  * the waker's write.
  */
+#define BATON_REG_SHORT_NAMES
 #include "baton/reg.h"
+#include "futex.h"
 
-#include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /*
  * Looks before a waiter gives the processor away: some microseconds, the time of a short critical
- * section.
+ * section. To the explorer one is as good as many: a look that fails changes nothing.
  */
+#ifdef BATON_CHECK
+enum { LOOKS = 1 };
+#else
 enum { LOOKS = 256 };
+#endif
 
 static void pause_a_moment(void)
 {
@@ -35,14 +37,6 @@ static void pause_a_moment(void)
 #elif defined(__aarch64__) || defined(__arm__)
     __asm__ volatile("yield");
 #endif
-}
-
-/* Not the _PRIVATE operations: the place may lie in memory that processes share. */
-static void futex(BATON_ATOMIC(uint32_t) * word, int operation, uint32_t value)
-{
-    int before = errno; /* a lock that waits is no reason for the caller's errno to change */
-    syscall(SYS_futex, (void *)word, operation, value, NULL, NULL, 0);
-    errno = before;
 }
 
 void baton_wait(baton_waiting waiting, baton_place *place, baton_waiter *me)
@@ -57,27 +51,25 @@ void baton_wait(baton_waiting waiting, baton_place *place, baton_waiter *me)
         return;
     }
     if (me->announced) {
-        futex(&place->event, FUTEX_WAIT, me->event);
+        futex_wait(&place->event, me->event);
     } else {
-        atomic_fetch_add_explicit(&place->sleepers, 1, memory_order_relaxed);
-        atomic_thread_fence(
-            memory_order_seq_cst); /* sleepers before the look: pairs with baton_wake */
+        futex_fetch_add(&place->sleepers, 1, relaxed);
+        reg_fence(seq_cst); /* sleepers before the look: pairs with baton_wake */
         me->announced = true;
     }
-    me->event = atomic_load_explicit(&place->event, memory_order_acquire); /* then the next look */
+    me->event = futex_read(&place->event, acquire); /* then the next look */
 }
 
 void baton_wait_over(baton_place *place)
 {
-    atomic_fetch_sub_explicit(&place->sleepers, 1, memory_order_relaxed);
+    futex_fetch_add(&place->sleepers, (uint32_t)-1, relaxed);
 }
 
 void baton_wake(baton_place *place, int count)
 {
-    atomic_thread_fence(
-        memory_order_seq_cst); /* the caller's write before the look: pairs with baton_wait */
-    if (atomic_load_explicit(&place->sleepers, memory_order_relaxed) == 0)
+    reg_fence(seq_cst); /* the caller's write before the look: pairs with baton_wait */
+    if (futex_read(&place->sleepers, relaxed) == 0)
         return;
-    atomic_fetch_add_explicit(&place->event, 1, memory_order_release);
-    futex(&place->event, FUTEX_WAKE, (uint32_t)count);
+    futex_fetch_add(&place->event, 1, relaxed); /* the fence releases the caller's write with it */
+    futex_wake(&place->event, count);
 }

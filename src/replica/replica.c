@@ -1,9 +1,10 @@
 /* A replica: routes messages to the stub or to consensus, and each one's wishes to the other. */
 #include "replica.h"
 
-#include "../wme/out.h"
+#include "out.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -15,57 +16,78 @@ static uint8_t first_proposer(uint64_t epoch, const wme_node *node)
     return (uint8_t)(epoch % node->nodes);
 }
 
-/* A new epoch has a new instance of consensus. */
-static void follow_epoch(replica *r, const wme_node *node)
+/* It is there from when somebody has something to say about how the epoch ends until it does. */
+static paxos *consensus_of(replica *r, const wme_node *node)
 {
     uint64_t epoch = r->stub.now.epoch;
-    if (r->consensus.durable.epoch == epoch)
-        return;
-    uint64_t chance = r->consensus.chance;
-    paxos_end(&r->consensus);
-    paxos_start(&r->consensus, epoch, first_proposer(epoch, node), chance);
+    if (r->consensus != NULL)
+        return r->consensus;
+    r->consensus = malloc(sizeof *r->consensus);
+    if (r->consensus == NULL)
+        abort(); /* others have what was acknowledged */
+    paxos_start(r->consensus, epoch, first_proposer(epoch, node), r->chance);
+    return r->consensus;
 }
 
-/* Carries out what is between the two, from action `at` on. */
+static void forget_consensus(replica *r)
+{
+    if (r->consensus == NULL)
+        return;
+    r->chance = r->consensus->chance;
+    paxos_end(r->consensus);
+    free(r->consensus);
+    r->consensus = NULL;
+}
+
+/* A new epoch has a new instance of consensus. */
+static void follow_epoch(replica *r)
+{
+    if (r->consensus != NULL && r->consensus->durable.epoch != r->stub.now.epoch)
+        forget_consensus(r);
+}
+
+/*
+ * Carries out what is between the two, from action `at` on. Each may end an epoch, and what comes
+ * next is about the one that it begins.
+ */
 static void connect(replica *r, wme_node *node, uint32_t at, wme_out *out)
 {
-    follow_epoch(r, node);
+    follow_epoch(r);
     for (; at < out->count; at++) {
         wme_record record = out->actions[at].message.record;
         if (out->actions[at].verb == WME_PROPOSE && !node->outside) {
-            paxos_propose(&r->consensus, node, &record, out);
+            paxos_propose(consensus_of(r, node), node, &record, out);
         } else if (out->actions[at].verb == WME_DECISION) {
             uint64_t epoch = r->stub.now.epoch;
             wme_decided(&r->stub, node, &record, out);
             r->decisions += r->stub.now.epoch != epoch;
         }
-        follow_epoch(r, node);
+        follow_epoch(r);
     }
 }
 
 void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64_t chance)
 {
-    memset(r, 0, sizeof *r);
+    *r = (replica){.chance = chance};
     wme_start(&r->stub, node, first_owner);
-    paxos_start(&r->consensus, r->stub.now.epoch, first_proposer(r->stub.now.epoch, node), chance);
 }
 
-static void restart_consensus(replica *r, const wme_node *node, const replica_durable *durable,
-                              uint64_t chance)
+/* Where nothing was promised, nothing was said; and what was, was in the epoch that was saved. */
+static void restart_consensus(replica *r, const wme_node *node, const replica_durable *durable)
 {
-    uint8_t first = first_proposer(durable->now.epoch, node);
-    if (durable->consensus.epoch == durable->now.epoch)
-        paxos_restart(&r->consensus, &durable->consensus, first, chance);
-    else
-        paxos_start(&r->consensus, durable->now.epoch, first, chance);
+    const paxos_durable *d = &durable->consensus;
+    if (d->promised == 0)
+        return;
+    assert(d->epoch == durable->now.epoch);
+    paxos_restart(consensus_of(r, node), d, first_proposer(d->epoch, node), r->chance);
 }
 
 void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
                      uint64_t chance, wme_out *out)
 {
     uint32_t at = out->count;
-    memset(r, 0, sizeof *r);
-    restart_consensus(r, node, durable, chance);
+    *r = (replica){.chance = chance};
+    restart_consensus(r, node, durable);
     wme_restart(&r->stub, node, &durable->now, executed, out);
     connect(r, node, at, out);
 }
@@ -73,38 +95,45 @@ void replica_restart(replica *r, wme_node *node, const replica_durable *durable,
 /* Consensus has no epoch to be about until the stub has one. */
 void replica_rejoin(replica *r, wme_node *node, uint64_t nonce, uint64_t chance, wme_out *out)
 {
-    memset(r, 0, sizeof *r);
+    *r = (replica){.chance = chance};
     wme_rejoin(&r->stub, node, nonce, out);
-    paxos_start(&r->consensus, 0, 0, chance);
+}
+
+/* Consensus that waits has a proposal, so the stub is blocked. */
+bool replica_waits(const replica *r)
+{
+    return wme_waits(&r->stub);
 }
 
 /* Consensus without a proposal has nothing but its durable part: see paxos_restart. */
 bool replica_may_rest(const replica *r, const wme_node *node)
 {
-    return wme_may_rest(&r->stub, node) && !r->consensus.wants;
+    return wme_may_rest(&r->stub, node) && (r->consensus == NULL || !r->consensus->wants);
 }
 
 void replica_wake(replica *r, const wme_node *node, const replica_durable *saved, uint64_t executed,
                   uint64_t chance)
 {
-    memset(r, 0, sizeof *r);
-    restart_consensus(r, node, saved, chance);
+    *r = (replica){.chance = chance};
+    restart_consensus(r, node, saved);
     wme_wake(&r->stub, node, &saved->now, executed);
 }
 
 void replica_end(replica *r)
 {
     wme_end(&r->stub);
-    paxos_end(&r->consensus);
+    forget_consensus(r);
 }
 
 void replica_save(const replica *r, replica_durable *to)
 {
     wme_record_set(&to->now, &r->stub.now);
-    to->consensus.epoch = r->consensus.durable.epoch;
-    to->consensus.promised = r->consensus.durable.promised;
-    to->consensus.accepted = r->consensus.durable.accepted;
-    wme_record_set(&to->consensus.value, &r->consensus.durable.value);
+    paxos_durable none = {.epoch = r->stub.now.epoch};
+    const paxos_durable *d = r->consensus != NULL ? &r->consensus->durable : &none;
+    to->consensus.epoch = d->epoch;
+    to->consensus.promised = d->promised;
+    to->consensus.accepted = d->accepted;
+    wme_record_set(&to->consensus.value, &d->value);
     to->rests = 0;
 }
 
@@ -173,10 +202,7 @@ void replica_revoke(replica *r, wme_node *node, wme_user *user, wme_out *out)
 
 bool replica_yield(replica *r, wme_node *node, uint8_t to, wme_out *out)
 {
-    uint32_t at = out->count;
-    bool given = wme_yield(&r->stub, node, to, out);
-    connect(r, node, at, out);
-    return given;
+    return wme_yield(&r->stub, node, to, out); /* no epoch ends with that */
 }
 
 static void receive_consensus(replica *r, wme_node *node, uint8_t from, const wme_message *m,
@@ -186,7 +212,7 @@ static void receive_consensus(replica *r, wme_node *node, uint8_t from, const wm
     if (why != WME_FINE)
         node->refused[why]++;
     else if (m->epoch == r->stub.now.epoch)
-        paxos_receive(&r->consensus, node, from, m, out);
+        paxos_receive(consensus_of(r, node), node, from, m, out);
     else
         wme_other_epoch(&r->stub, node, from, m->epoch, out);
 }
@@ -194,11 +220,11 @@ static void receive_consensus(replica *r, wme_node *node, uint8_t from, const wm
 /* With the other's promise, and its acceptance. */
 static void stand_in(replica *r, const wme_node *node, uint8_t other, wme_out *out)
 {
-    wme_message vote = {.epoch = r->stub.now.epoch, .ballot = r->consensus.ballot};
+    wme_message vote = {.epoch = r->stub.now.epoch, .ballot = r->consensus->ballot};
     vote.kind = WME_PROMISE;
-    paxos_receive(&r->consensus, node, other, &vote, out);
+    paxos_receive(r->consensus, node, other, &vote, out);
     vote.kind = WME_ACCEPTED;
-    paxos_receive(&r->consensus, node, other, &vote, out);
+    paxos_receive(r->consensus, node, other, &vote, out);
 }
 
 void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message *m, wme_out *out)
@@ -209,7 +235,8 @@ void replica_receive(replica *r, wme_node *node, uint8_t from, const wme_message
     else
         wme_receive(&r->stub, node, from, m, out);
     connect(r, node, at, out);
-    if (r->stub.away != 0 || node->outside || wme_check(node, from, m) != WME_FINE ||
+    /* Whoever is away has no consensus, nor has anybody if it is outside. */
+    if (r->consensus == NULL || wme_check(node, from, m) != WME_FINE ||
         !wme_stands_in(&r->stub, node, m))
         return;
     at = out->count;
@@ -243,10 +270,10 @@ void replica_tick(replica *r, wme_node *node, wme_out *out)
     wme_tick(&r->stub, node, out);
     connect(r, node, at, out);
     at = out->count;
-    if (!node->outside)
-        paxos_tick(&r->consensus, node, out);
-    else if (r->stub.proposed)
+    if (!node->outside && r->consensus != NULL)
+        paxos_tick(r->consensus, node, out);
+    else if (node->outside && r->stub.proposed)
         wme_out_append(out,
-                       &(wme_action){.verb = WME_PROPOSE, .message = {.record = r->stub.best}});
+                       &(wme_action){.verb = WME_PROPOSE, .message = {.record = *r->stub.best}});
     connect(r, node, at, out);
 }

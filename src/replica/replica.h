@@ -11,11 +11,12 @@
 #ifndef BATON_REPLICA_REPLICA_H
 #define BATON_REPLICA_REPLICA_H
 
-#include "../consensus/paxos.h"
+#include "paxos.h"
 
 typedef struct replica {
     wme_stub stub;
-    paxos consensus;
+    paxos *consensus; /* on the end of the stub's epoch; NULL: nobody has said anything about it */
+    uint64_t chance;  /* for the next */
     uint64_t decisions; /* of consensus that were taken here; counted */
 } replica;
 
@@ -31,6 +32,7 @@ void replica_start(replica *r, const wme_node *node, uint8_t first_owner, uint64
 void replica_restart(replica *r, wme_node *node, const replica_durable *durable, uint64_t executed,
                      uint64_t chance, wme_out *out);
 void replica_rejoin(replica *r, wme_node *node, uint64_t nonce, uint64_t chance, wme_out *out);
+bool replica_waits(const replica *r);
 bool replica_may_rest(const replica *r, const wme_node *node);
 void replica_wake(replica *r, const wme_node *node, const replica_durable *saved, uint64_t executed,
                   uint64_t chance);

@@ -24,16 +24,16 @@ static inline bool same_bytes(byte_string a, byte_string b)
 
 /* ---- writing, into room that is known to suffice ---- */
 
-enum { MOST_NUMBER_BYTES = 10 };
+enum { MAX_NUMBER_BYTES = 10 };
 
 typedef struct byte_writer {
     uint8_t *at;
-    size_t used, room;
+    size_t used, capacity;
 } byte_writer;
 
 static inline void put_raw(byte_writer *w, const void *bytes, size_t count)
 {
-    assert(count <= w->room - w->used);
+    assert(count <= w->capacity - w->used);
     if (count > 0)
         memcpy(w->at + w->used, bytes, count);
     w->used += count;
@@ -41,7 +41,7 @@ static inline void put_raw(byte_writer *w, const void *bytes, size_t count)
 
 static inline void put_number(byte_writer *w, uint64_t number)
 {
-    uint8_t bytes[MOST_NUMBER_BYTES];
+    uint8_t bytes[MAX_NUMBER_BYTES];
     size_t count = 0;
     for (; number > 127; number >>= 7)
         bytes[count++] = (uint8_t)(number | 128);
@@ -76,7 +76,7 @@ static inline byte_string take_raw(byte_reader *r, size_t count)
 }
 
 /* A number up to `most`. */
-static inline uint64_t take_number(byte_reader *r, uint64_t most)
+static inline uint64_t take_number(byte_reader *r, uint64_t max)
 {
     uint64_t number = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -90,7 +90,7 @@ static inline uint64_t take_number(byte_reader *r, uint64_t most)
         if (too_long)
             break;
         if (next.at[0] < 128) {
-            r->bad = number > most;
+            r->bad = number > max;
             return r->bad ? 0 : number;
         }
     }
@@ -98,9 +98,9 @@ static inline uint64_t take_number(byte_reader *r, uint64_t most)
     return 0;
 }
 
-static inline byte_string take_string(byte_reader *r, size_t most)
+static inline byte_string take_string(byte_reader *r, size_t max)
 {
-    return take_raw(r, (size_t)take_number(r, most));
+    return take_raw(r, (size_t)take_number(r, max));
 }
 
 /* Whether all was read, and all was good. */

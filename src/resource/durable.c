@@ -1,8 +1,7 @@
-/*
- * What a lock must not forget, as bytes: two records, that of the stub and what consensus has
- * accepted, with the operations that they name. An operation that both name is written once.
- */
-#include "room.h"
+/* See durable.h. */
+#include "durable.h"
+
+#include <string.h>
 
 typedef enum op_form { NO_OP, AN_OP, SAME_OP } op_form;
 
@@ -30,7 +29,7 @@ static void put_record(byte_writer *w, const wme_record *r, const wme_op *before
     put_number(w, r->op_sn);
     put_number(w, r->owner);
     put_number(w, r->entry);
-    for (int i = 0; i < WME_MOST_NODES; i++) {
+    for (int i = 0; i < WME_MAX_NODES; i++) {
         put_number(w, r->granted[i]);
         put_number(w, r->asked[i]);
     }
@@ -39,9 +38,9 @@ static void put_record(byte_writer *w, const wme_record *r, const wme_op *before
     put_op(w, r->last, before);
 }
 
-size_t durable_encode(const replica_durable *d, uint8_t bytes[MOST_DURABLE])
+size_t durable_encode(const replica_durable *d, uint8_t bytes[MAX_DURABLE])
 {
-    byte_writer w = {.at = bytes, .room = MOST_DURABLE};
+    byte_writer w = {.at = bytes, .capacity = MAX_DURABLE};
     put_record(&w, &d->now, NULL);
     put_number(&w, d->consensus.epoch);
     put_number(&w, d->consensus.promised);
@@ -64,8 +63,8 @@ static wme_op *take_op(byte_reader *r, wme_op *before)
         return wme_op_keep(before);
     }
     uint64_t id = take_number(r, UINT64_MAX);
-    uint8_t origin = (uint8_t)take_number(r, WME_MOST_NODES - 1);
-    byte_string data = take_string(r, WME_MOST_OP);
+    uint8_t origin = (uint8_t)take_number(r, WME_MAX_NODES - 1);
+    byte_string data = take_string(r, WME_MAX_OP);
     wme_op *made = r->bad ? NULL : op_new((uint32_t)data.bytes);
     if (made == NULL) {
         r->bad = true;
@@ -81,21 +80,21 @@ static wme_op *take_op(byte_reader *r, wme_op *before)
 static void take_record(byte_reader *r, wme_record *to, wme_op *before)
 {
     unsigned seen = 0;
-    to->epoch = take_number(r, WME_MOST_EPOCH);
+    to->epoch = take_number(r, WME_MAX_EPOCH);
     to->sn = take_number(r, UINT64_MAX);
     to->ops = take_number(r, UINT64_MAX);
     to->op_sn = take_number(r, to->sn);
-    to->owner = (uint8_t)take_number(r, WME_MOST_NODES - 1);
+    to->owner = (uint8_t)take_number(r, WME_MAX_NODES - 1);
     to->entry = take_number(r, UINT64_MAX);
-    for (int i = 0; i < WME_MOST_NODES; i++) {
+    for (int i = 0; i < WME_MAX_NODES; i++) {
         to->granted[i] = take_number(r, UINT64_MAX);
         to->asked[i] = take_number(r, UINT64_MAX);
     }
-    to->queued = (uint8_t)take_number(r, WME_MOST_NODES);
+    to->queued = (uint8_t)take_number(r, WME_MAX_NODES);
     byte_string queue = take_raw(r, to->queued);
     for (size_t i = 0; i < queue.bytes; i++) {
         to->queue[i] = queue.at[i];
-        r->bad = r->bad || queue.at[i] >= WME_MOST_NODES || (seen >> queue.at[i] & 1) != 0;
+        r->bad = r->bad || queue.at[i] >= WME_MAX_NODES || (seen >> queue.at[i] & 1) != 0;
         seen |= r->bad ? 0 : 1U << queue.at[i];
     }
     to->last = take_op(r, before);
@@ -107,16 +106,15 @@ bool durable_decode(byte_string bytes, replica_durable *d)
     byte_reader r = {.at = bytes.at, .left = bytes.bytes};
     memset(d, 0, sizeof *d);
     take_record(&r, &d->now, NULL);
-    d->consensus.epoch = take_number(&r, WME_MOST_EPOCH + 1);
+    d->consensus.epoch = take_number(&r, WME_MAX_EPOCH);
     d->consensus.promised = take_number(&r, UINT64_MAX);
+    r.bad = r.bad || (d->consensus.promised != 0 && d->consensus.epoch != d->now.epoch);
     d->consensus.accepted = take_number(&r, UINT64_MAX);
     if (d->consensus.accepted != 0)
         take_record(&r, &d->consensus.value, d->now.last);
     d->rests = take_number(&r, UINT64_MAX);
     if (all_read(&r))
         return true;
-    wme_op_drop(d->now.last);
-    wme_op_drop(d->consensus.value.last);
-    memset(d, 0, sizeof *d);
+    replica_durable_end(d);
     return false;
 }

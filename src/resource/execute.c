@@ -1,5 +1,5 @@
 /* Runs operations on the resource of a lock. Equal resources give equal results, on any node. */
-#include "room.h"
+#include "store_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@ typedef struct run {
 static record_found get_value(run r, byte_string *value)
 {
     record_key key = key_of_part(r.lock->number, 'k', r.o->key);
-    return record_get(r.s, turn_begin(r.s), &key, value);
+    return record_get(r.s, write_begin(r.s), &key, value);
 }
 
 static uint64_t cost(byte_string key, size_t value_bytes)
@@ -34,11 +34,11 @@ static bool put_value(run r, record_found before, size_t bytes_before, byte_stri
 {
     uint64_t less = before == RECORD_FOUND ? cost(r.o->key, bytes_before) : 0;
     uint64_t bytes = r.lock->bytes - less + cost(r.o->key, value.bytes);
-    *fits = bytes <= STORE_MOST_RESOURCE;
+    *fits = bytes <= STORE_MAX_RESOURCE;
     if (!*fits) {
         resp_error(r.result,
                    "FULL the keys of this lock would take more than %d bytes; delete some",
-                   STORE_MOST_RESOURCE);
+                   STORE_MAX_RESOURCE);
         return true;
     }
     r.lock->bytes = bytes;
@@ -136,7 +136,7 @@ static bool run_cas(run r)
 /* Keys and values, from the cursor's place on; where to go on, if there is more. */
 static int gather(run r, MDB_cursor *cursor, resp_out *pairs, uint32_t *count, byte_string *next)
 {
-    enum { FRAME = 32, OTHERS = OP_MOST_KEY + 64 }; /* around a pair, and around all of them */
+    enum { FRAME = 32, OTHERS = OP_MAX_KEY + 64 }; /* around a pair, and around all of them */
     record_key from = key_of_part(r.lock->number, 'k', r.o->key);
     MDB_val key = {.mv_size = from.bytes, .mv_data = from.at};
     MDB_val found;
@@ -150,7 +150,7 @@ static int gather(run r, MDB_cursor *cursor, resp_out *pairs, uint32_t *count, b
             return MDB_CORRUPTED;
         byte_string name = {whole.at + PART_PREFIX + 1, whole.bytes - PART_PREFIX - 1};
         if (*count == r.o->count ||
-            pairs->bytes + name.bytes + value.bytes + FRAME + OTHERS > OP_MOST_RESULT) {
+            pairs->bytes + name.bytes + value.bytes + FRAME + OTHERS > OP_MAX_RESULT) {
             *next = name;
             return 0;
         }
@@ -167,10 +167,10 @@ static bool run_scan(run r)
     resp_out pairs = {0};
     uint32_t count = 0;
     byte_string next = {0};
-    MDB_txn *turn = turn_begin(r.s);
-    if (turn == NULL)
+    MDB_txn *txn = write_begin(r.s);
+    if (txn == NULL)
         return false;
-    int code = mdb_cursor_open(turn, r.s->tree, &cursor);
+    int code = mdb_cursor_open(txn, r.s->tree, &cursor);
     if (code != 0)
         return store_fail(r.s, code, "read");
     code = gather(r, cursor, &pairs, &count, &next);
@@ -231,7 +231,7 @@ bool store_execute(store *s, store_lock *lock, const wme_op *o, uint64_t number,
     resp_out made = {0}; /* in protocol 2, whatever the client speaks */
     if (s->broken)       /* an earlier one of this turn may not have been executed */
         return false;
-    assert(number == lock->executed + 1 && o->origin < WME_MOST_NODES);
+    assert(number == lock->executed + 1 && o->origin < WME_MAX_NODES);
     bool fine = lock_number(s, lock) &&
                 (s->own != NULL ? own_run(s, lock, o, &made) : run_on_keys(s, lock, o, &made));
     byte_string bytes = {(const uint8_t *)made.at, made.bytes};
@@ -249,21 +249,21 @@ bool store_recall(store *s, const store_lock *lock, const wme_op *o, resp_out *r
     byte_string value;
     if (s->broken)
         return false;
-    assert(o->origin < WME_MOST_NODES && lock->answered[o->origin] == o->id);
+    assert(o->origin < WME_MAX_NODES && lock->answered[o->origin] == o->id);
     record_key key = key_of_part(lock->number, 'r', (byte_string){&o->origin, 1});
     record_found found = record_get(s, look_begin(s), &key, &value);
     if (found == RECORD_FOUND)
         op_reply(result, value);
     look_end(s);
     return found == RECORD_FOUND ||
-           (found == RECORD_ABSENT && store_damaged(s, "a result is missing"));
+           (found == RECORD_ABSENT && store_damaged(s, STORE_DATA, "a result is missing"));
 }
 
 bool store_read(store *s, const store_lock *lock, byte_string key, resp_out *result)
 {
     byte_string value;
     record_found found = RECORD_ABSENT;
-    if (lock->number != 0 && key.bytes <= OP_MOST_KEY) {
+    if (lock->number != 0 && key.bytes <= OP_MAX_KEY) {
         record_key at = key_of_part(lock->number, 'k', key);
         found = record_get(s, look_begin(s), &at, &value);
     }

@@ -1,5 +1,5 @@
 /* Locks in the store: what the protocol must not forget, by name. */
-#include "room.h"
+#include "store_internal.h"
 
 /* ---- numbers ---- */
 
@@ -13,7 +13,7 @@ bool lock_number(store *s, store_lock *lock)
     if (lock->number != 0)
         return !s->broken;
     record_key key = key_of_name(lock->name);
-    byte_writer w = {.at = s->scratch, .room = sizeof s->scratch};
+    byte_writer w = {.at = s->scratch, .capacity = sizeof s->scratch};
     put_number(&w, s->next_number);
     if (!record_put(s, &key, (byte_string){w.at, w.used}))
         return false;
@@ -33,12 +33,12 @@ bool lock_read_number(byte_string bytes, uint64_t *number)
 bool lock_write_executed(store *s, const store_lock *lock)
 {
     record_key key = key_of_part(lock->number, 'e', nothing());
-    byte_writer w = {.at = s->scratch, .room = sizeof s->scratch};
+    byte_writer w = {.at = s->scratch, .capacity = sizeof s->scratch};
     put_number(&w, lock->executed);
     put_number(&w, lock->digest);
     put_number(&w, lock->keys);
     put_number(&w, lock->bytes);
-    for (int i = 0; i < WME_MOST_NODES; i++)
+    for (int i = 0; i < WME_MAX_NODES; i++)
         put_number(&w, lock->answered[i]);
     return record_put(s, &key, (byte_string){w.at, w.used});
 }
@@ -49,8 +49,8 @@ bool lock_read_executed(byte_string bytes, store_lock *lock)
     lock->executed = take_number(&r, UINT64_MAX);
     lock->digest = take_number(&r, UINT64_MAX);
     lock->keys = take_number(&r, UINT64_MAX);
-    lock->bytes = take_number(&r, STORE_MOST_RESOURCE);
-    for (int i = 0; i < WME_MOST_NODES; i++)
+    lock->bytes = take_number(&r, STORE_MAX_RESOURCE);
+    for (int i = 0; i < WME_MAX_NODES; i++)
         lock->answered[i] = take_number(&r, UINT64_MAX);
     return all_read(&r);
 }
@@ -63,7 +63,7 @@ static record_found load_parts(store *s, MDB_txn *txn, store_lock *lock, replica
     record_key key = key_of_part(lock->number, 'e', nothing());
     record_found found = record_get(s, txn, &key, &value);
     if (found == RECORD_FOUND && !lock_read_executed(value, lock))
-        store_damaged(s, "what a lock has executed cannot be read");
+        store_damaged(s, STORE_DATA, "what a lock has executed cannot be read");
     if (s->broken)
         return RECORD_FAILED;
     key = key_of_part(lock->number, 'd', nothing());
@@ -71,12 +71,12 @@ static record_found load_parts(store *s, MDB_txn *txn, store_lock *lock, replica
     if (found != RECORD_FOUND)
         return found;
     if (!durable_decode(value, durable)) {
-        store_damaged(s, "the state of a lock cannot be read");
+        store_damaged(s, STORE_DATA, "the state of a lock cannot be read");
         return RECORD_FAILED;
     }
     if (lock->executed > durable->now.ops || durable->now.ops - lock->executed > 1) {
         replica_durable_end(durable);
-        store_damaged(s, "the state of a lock and its resource do not fit together");
+        store_damaged(s, STORE_DATA, "the state of a lock and its resource do not fit together");
         return RECORD_FAILED;
     }
     return RECORD_FOUND;
@@ -85,14 +85,14 @@ static record_found load_parts(store *s, MDB_txn *txn, store_lock *lock, replica
 store_found store_load(store *s, byte_string name, store_lock *lock, replica_durable *durable)
 {
     byte_string value;
-    assert(name.bytes > 0 && name.bytes <= STORE_MOST_NAME);
+    assert(name.bytes > 0 && name.bytes <= STORE_MAX_NAME);
     memset(durable, 0, sizeof *durable);
     *lock = (store_lock){.name = name};
     MDB_txn *txn = look_begin(s);
     record_key key = key_of_name(name);
     record_found found = record_get(s, txn, &key, &value);
     if (found == RECORD_FOUND && !lock_read_number(value, &lock->number))
-        store_damaged(s, "the number of a lock cannot be read");
+        store_damaged(s, STORE_DATA, "the number of a lock cannot be read");
     else if (found == RECORD_FOUND)
         found = load_parts(s, txn, lock, durable);
     look_end(s);
@@ -160,7 +160,7 @@ bool lock_each_key(store *s, MDB_txn *txn, const store_lock *lock,
         if (whole.bytes < prefix.bytes || memcmp(whole.at, prefix.at, prefix.bytes) != 0)
             break;
         if (!record_unseal(whole, (byte_string){found.mv_data, found.mv_size}, &value)) {
-            store_damaged(s, "a record has a wrong sum");
+            store_damaged(s, STORE_DATA, "a record has a wrong sum");
             break;
         }
         byte_string name = {whole.at + prefix.bytes, whole.bytes - prefix.bytes};
@@ -169,32 +169,4 @@ bool lock_each_key(store *s, MDB_txn *txn, const store_lock *lock,
     }
     mdb_cursor_close(cursor);
     return !s->broken && (code == 0 || code == MDB_NOTFOUND || store_fail(s, code, "read"));
-}
-
-static bool is_unused(const replica_durable *d)
-{
-    bool asked = false;
-    for (int i = 0; i < WME_MOST_NODES; i++)
-        asked = asked || d->now.granted[i] != 0 || d->now.asked[i] != 0;
-    return d->now.epoch <= 1 && d->now.sn == 0 && d->now.ops == 0 && d->now.entry == 0 && !asked &&
-           d->consensus.promised == 0 && d->consensus.accepted == 0;
-}
-
-bool store_forget(store *s, store_lock *lock, bool *forgotten)
-{
-    replica_durable durable;
-    store_lock stored;
-    *forgotten = false;
-    if (store_load(s, lock->name, &stored, &durable) == STORE_FAILED)
-        return false;
-    bool unused = stored.executed == 0 && is_unused(&durable);
-    replica_durable_end(&durable);
-    if (!unused)
-        return true;
-    *forgotten = true;
-    record_key name = key_of_name(lock->name);
-    record_key parts = key_of_part(stored.number, 'd', nothing());
-    *lock = (store_lock){.name = lock->name};
-    return stored.number == 0 ||
-           (record_delete(s, &name) && record_delete_all(s, (byte_string){parts.at, PART_PREFIX}));
 }

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-_Static_assert(OP_MOST_KEY + 2 * OP_MOST_VALUE + 64 <= WME_MOST_OP, "every operation fits");
-_Static_assert(OP_MOST_KEY + OP_MOST_VALUE + OP_MOST_KEY + 128 <= OP_MOST_RESULT,
+_Static_assert(OP_MAX_KEY + 2 * OP_MAX_VALUE + 64 <= WME_MAX_OP, "every operation fits");
+_Static_assert(OP_MAX_KEY + OP_MAX_VALUE + OP_MAX_KEY + 128 <= OP_MAX_RESULT,
                "a SCAN has room for one key at least");
-_Static_assert(OP_MOST_KEY == 500 && OP_MOST_VALUE == 32000 && OP_MOST_SCAN == 1000,
+_Static_assert(OP_MAX_KEY == 500 && OP_MAX_VALUE == 32000 && OP_MAX_SCAN == 1000,
                "the complaints below say so");
 
 /* ---- from words ---- */
@@ -21,9 +21,9 @@ static const char *check_strings(const op *o)
 {
     if (o->key.bytes == 0 && o->verb != OP_SCAN)
         return "ERR the key is empty";
-    if (o->key.bytes > OP_MOST_KEY)
+    if (o->key.bytes > OP_MAX_KEY)
         return "ERR the key is too long: at most 500 bytes";
-    if (o->value.bytes > OP_MOST_VALUE || o->old.bytes > OP_MOST_VALUE)
+    if (o->value.bytes > OP_MAX_VALUE || o->old.bytes > OP_MAX_VALUE)
         return "ERR the value is too long: at most 32000 bytes";
     return NULL;
 }
@@ -65,7 +65,7 @@ static const char *parse_scan(const resp_word *words, uint32_t count, op *o)
     uint64_t number = OP_USUAL_SCAN;
     if (count > 3)
         return "ERR wrong number of arguments: SCAN [from [count]]";
-    if (count == 3 && !resp_number(words[2], 1, OP_MOST_SCAN, &number))
+    if (count == 3 && !resp_number(words[2], 1, OP_MAX_SCAN, &number))
         return "ERR the count must be a number from 1 to 1000: SCAN [from [count]]";
     o->count = (uint32_t)number;
     return NULL;
@@ -140,11 +140,11 @@ wme_op *op_new(uint32_t bytes)
 /* The verb; the key; and what else the verb has. */
 wme_op *op_encode(const op *o)
 {
-    size_t most = 1 + 4 * (size_t)MOST_NUMBER_BYTES + o->key.bytes + o->old.bytes + o->value.bytes;
-    wme_op *made = op_new((uint32_t)most);
+    size_t max = 1 + 4 * (size_t)MAX_NUMBER_BYTES + o->key.bytes + o->old.bytes + o->value.bytes;
+    wme_op *made = op_new((uint32_t)max);
     if (made == NULL)
         return NULL;
-    byte_writer w = {.at = made->data, .room = most};
+    byte_writer w = {.at = made->data, .capacity = max};
     put_number(&w, o->verb);
     put_string(&w, o->key);
     if (o->verb == OP_INCR)
@@ -166,17 +166,17 @@ bool op_decode(const uint8_t *bytes, size_t count, op *decoded)
     byte_reader r = {.at = bytes, .left = count};
     *decoded = (op){0};
     decoded->verb = (op_verb)take_number(&r, OP_SCAN);
-    decoded->key = take_string(&r, OP_MOST_KEY);
+    decoded->key = take_string(&r, OP_MAX_KEY);
     if (decoded->verb == OP_INCR)
         decoded->by = (int64_t)take_number(&r, UINT64_MAX);
     if (decoded->verb == OP_SCAN)
-        decoded->count = (uint32_t)take_number(&r, OP_MOST_SCAN);
+        decoded->count = (uint32_t)take_number(&r, OP_MAX_SCAN);
     if (decoded->verb == OP_CAS)
         decoded->absent = take_number(&r, 1) == 1;
     if (decoded->verb == OP_CAS && !decoded->absent)
-        decoded->old = take_string(&r, OP_MOST_VALUE);
+        decoded->old = take_string(&r, OP_MAX_VALUE);
     if (decoded->verb == OP_SET || decoded->verb == OP_CAS)
-        decoded->value = take_string(&r, OP_MOST_VALUE);
+        decoded->value = take_string(&r, OP_MAX_VALUE);
     if (!all_read(&r) || decoded->verb < OP_SET)
         return false;
     return decoded->verb == OP_SCAN ? decoded->count > 0 : decoded->key.bytes > 0;
@@ -191,7 +191,7 @@ static byte_string string_text(const char *text)
 
 byte_string op_kept(byte_string result)
 {
-    if (result.bytes <= OP_MOST_KEPT)
+    if (result.bytes <= OP_MAX_KEPT)
         return result;
     return string_text("-TOOLONG executed, but its result was too long to be remembered; "
                        "it has changed nothing, ask again\r\n");

@@ -19,17 +19,17 @@
 #ifndef BATON_RESOURCE_OP_H
 #define BATON_RESOURCE_OP_H
 
-#include "../net/resp.h"
-#include "../wme/wme.h"
 #include "bytes.h"
+#include "resp.h"
+#include "wme.h"
 
 enum {
-    OP_MOST_KEY = 500,     /* bytes: LMDB has 511 for a key, and the store puts 10 before it */
-    OP_MOST_VALUE = 32000, /* so that two of them fit into one operation: CAS works on all values */
-    OP_MOST_SCAN = 1000,   /* keys of one SCAN */
+    OP_MAX_KEY = 500,     /* bytes: LMDB has 511 for a key, and the store puts 10 before it */
+    OP_MAX_VALUE = 32000, /* so that two of them fit into one operation: CAS works on all values */
+    OP_MAX_SCAN = 1000,   /* keys of one SCAN */
     OP_USUAL_SCAN = 100,
-    OP_MOST_RESULT = WME_MOST_OP, /* bytes of any result; SCAN stops before */
-    OP_MOST_KEPT = 1024,          /* of a result that is remembered, see op_kept */
+    OP_MAX_RESULT = WME_MAX_OP, /* bytes of any result; SCAN stops before */
+    OP_MAX_KEPT = 1024,         /* of a result that is remembered, see op_kept */
 };
 
 typedef enum op_verb { OP_SET = 1, OP_GET, OP_DEL, OP_INCR, OP_CAS, OP_SCAN } op_verb;
@@ -60,7 +60,7 @@ bool op_number(byte_string text, int64_t *number);
 
 /*
  * What a node remembers of a result, for WME_RECALL: the result itself, or if it is longer than
- * OP_MOST_KEPT an error that says so. Only operations that change nothing have long results.
+ * OP_MAX_KEPT an error that says so. Only operations that change nothing have long results.
  */
 byte_string op_kept(byte_string result);
 /* A result as this client reads it: null has another form in protocol 3. */

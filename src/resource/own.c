@@ -9,21 +9,21 @@
  * it. When a new state is taken depends on what was executed and nothing else: equal resources look
  * equal on all nodes.
  */
-#include "room.h"
+#include "store_internal.h"
 
 #include <errno.h>
 #include <stdarg.h>
 
 enum {
     OWN_KEY = 9, /* bytes: a letter and a number */
-    PIECE = OP_MOST_VALUE,
+    PIECE = OP_MAX_VALUE,
     LEAST_LOG = 64 << 10, /* bytes of operations before a new state is taken */
     STATE_PER_LOG = 4, /* and as many as the state has, divided by that: a large one less often */
-    MOST_HEAD = 2 * MOST_NUMBER_BYTES,
+    MAX_HEAD = 2 * MAX_NUMBER_BYTES,
 };
-_Static_assert(2 * STORE_OWN_STATE <= STORE_MOST_RESOURCE,
+_Static_assert(2 * STORE_OWN_STATE <= STORE_MAX_RESOURCE,
                "a state, its frames, and a log of a quarter of it have room in a lock");
-_Static_assert((int)STORE_OWN_RESULT + 16 <= (int)OP_MOST_KEPT, "every result is remembered");
+_Static_assert((int)STORE_OWN_RESULT + 16 <= (int)OP_MAX_KEPT, "every result is remembered");
 
 __attribute__((format(printf, 2, 3))) static bool own_fail(store *s, const char *format, ...)
 {
@@ -90,8 +90,8 @@ bool own_run(store *s, store_lock *lock, const wme_op *o, resp_out *result)
 
 static void put_head(const store_lock *lock, resp_out *state)
 {
-    uint8_t head[MOST_HEAD];
-    byte_writer w = {.at = head, .room = sizeof head};
+    uint8_t head[MAX_HEAD];
+    byte_writer w = {.at = head, .capacity = sizeof head};
     put_number(&w, lock->executed);
     put_number(&w, lock->digest);
     resp_raw(state, w.at, w.used);
@@ -103,7 +103,7 @@ bool own_trim(store *s, store_lock *lock)
         return true;
     resp_out state = {0};
     put_head(lock, &state);
-    state.most = state.bytes + STORE_OWN_STATE;
+    state.max = state.bytes + STORE_OWN_STATE;
     s->own->snapshot(s->own->context, &state);
     bool fine = !state.overflow || own_fail(s,
                                             "the state of the resource has more than %d bytes, "
@@ -142,7 +142,7 @@ static bool restore(waking *w)
     }
     w->restored = true;
     if (r.bad)
-        return store_damaged(w->s, "the state of a resource cannot be read");
+        return store_damaged(w->s, STORE_DATA, "the state of a resource cannot be read");
     return own->restore(own->context, (byte_string){r.at, r.left}) ||
            own_fail(w->s,
                     "the resource does not understand its state as of operation %llu, of %zu "
@@ -181,7 +181,7 @@ static bool wake_by(void *context, byte_string key, byte_string value)
     w->s->own_log += cost;
     if (key.bytes == OWN_KEY && key.at[0] == 't' && number == w->executed + 1)
         return run_again(w, value);
-    return store_damaged(w->s, "a resource has something that is not its own");
+    return store_damaged(w->s, STORE_DATA, "a resource has something that is not its own");
 }
 
 bool own_wake(store *s, const store_lock *lock)
@@ -196,7 +196,7 @@ bool own_wake(store *s, const store_lock *lock)
     if (!fine)
         return false;
     if (w.executed != lock->executed)
-        return store_damaged(s, "operations of a resource are missing");
+        return store_damaged(s, STORE_DATA, "operations of a resource are missing");
     return w.digest == lock->digest ||
            own_fail(s,
                     "the resource is not deterministic, or of another version of the program: run "

@@ -2,18 +2,20 @@
  * Looks at the records, in order, when a store is opened: each can be what its key says, and a lock
  * has as many keys as it should, of the size that it should.
  */
-#include "room.h"
+#include "store_internal.h"
 
 static bool is_head(record_check *c, byte_string value)
 {
     const store *s = c->of;
     byte_reader r = {.at = value.at, .left = value.bytes};
     bool same = take_number(&r, UINT64_MAX) == STORE_FORMAT;
-    same = take_number(&r, UINT64_MAX) == c->turn && same;
+    c->turn = take_number(&r, UINT64_MAX);
+    c->salt = take_number(&r, UINT64_MAX);
+    c->journal_bytes = take_number(&r, SIZE_MAX / 2);
     c->told_total = take_number(&r, UINT64_MAX);
     c->head = true;
-    byte_string cluster = take_string(&r, STORE_MOST_ID);
-    byte_string node = take_string(&r, STORE_MOST_ID);
+    byte_string cluster = take_string(&r, STORE_MAX_ID);
+    byte_string node = take_string(&r, STORE_MAX_ID);
     return same && all_read(&r) &&
            same_bytes(cluster, (byte_string){(const uint8_t *)s->cluster, strlen(s->cluster)}) &&
            same_bytes(node, (byte_string){(const uint8_t *)s->node, strlen(s->node)});
@@ -23,8 +25,7 @@ static bool is_durable(byte_string value)
 {
     replica_durable d;
     bool fine = durable_decode(value, &d);
-    if (fine)
-        replica_durable_end(&d);
+    replica_durable_end(&d);
     return fine;
 }
 
@@ -37,9 +38,9 @@ static bool is_part(char part, byte_string rest, byte_string value)
     case 'e':
         return rest.bytes == 0 && lock_read_executed(value, &lock);
     case 'k':
-        return rest.bytes > 0 && rest.bytes <= OP_MOST_KEY && value.bytes <= OP_MOST_VALUE;
+        return rest.bytes > 0 && rest.bytes <= OP_MAX_KEY && value.bytes <= OP_MAX_VALUE;
     case 'r':
-        return rest.bytes == 1 && rest.at[0] < WME_MOST_NODES && value.bytes <= OP_MOST_KEPT;
+        return rest.bytes == 1 && rest.at[0] < WME_MAX_NODES && value.bytes <= OP_MAX_KEPT;
     default:
         return false;
     }
@@ -53,8 +54,7 @@ static bool is_possible(record_check *c, byte_string key, byte_string value)
     if (key.at[0] == HEAD)
         return key.bytes == 1 && is_head(c, value);
     if (key.at[0] == NAME)
-        return key.bytes > 1 && key.bytes <= 1 + STORE_MOST_NAME &&
-               lock_read_number(value, &number);
+        return key.bytes > 1 && key.bytes <= 1 + STORE_MAX_NAME && lock_read_number(value, &number);
     if (key.at[0] != PART || key.bytes <= PART_PREFIX)
         return false;
     byte_string rest = {key.at + PART_PREFIX + 1, key.bytes - PART_PREFIX - 1};

@@ -1,5 +1,5 @@
 /* Records: the tree in LMDB, its transactions, and what its errors mean. */
-#include "room.h"
+#include "store_internal.h"
 
 #include <errno.h>
 
@@ -49,15 +49,16 @@ static byte_string string_of(MDB_val value)
 
 /* ---- what goes wrong ---- */
 
-void store_explain(const store *s, int code, const char *what, char complaint[STORE_COMPLAINT])
+/* What a code of LMDB means to people; the directory is named. */
+static void explain(const store *s, int code, const char *what, char complaint[COMPLAINT])
 {
-    int left = STORE_COMPLAINT;
+    int left = COMPLAINT;
     if (code == MDB_MAP_FULL)
         snprintf(
             complaint, (size_t)left,
             "cannot %s: the data in %s have come to their limit of %zu bytes; raise it and start "
             "the node again",
-            what, s->path, s->most_bytes);
+            what, s->path, s->max_bytes);
     else if (code == ENOSPC || code == EDQUOT || code == EFBIG)
         snprintf(complaint, (size_t)left,
                  "cannot %s: no space is left for %s; make room and start the node again", what,
@@ -69,6 +70,10 @@ void store_explain(const store *s, int code, const char *what, char complaint[ST
                  "rejoins: see "
                  "'A node's disk is lost' in docs/operations.md",
                  what, s->path, mdb_strerror(code));
+    else if (code == EIO) /* that is also what LMDB calls it when a write has room for a part */
+        snprintf(complaint, (size_t)left,
+                 "cannot %s: the disk is full or fails (%s); see to %s and start the node again",
+                 what, strerror(code), s->path);
     else
         snprintf(complaint, (size_t)left, "cannot %s in %s: %s", what, s->path, mdb_strerror(code));
 }
@@ -76,21 +81,32 @@ void store_explain(const store *s, int code, const char *what, char complaint[ST
 bool store_fail(store *s, int code, const char *what)
 {
     if (!s->broken)
-        store_explain(s, code, what, s->why);
+        explain(s, code, what, s->why);
     s->broken = true;
     return false;
 }
 
-bool store_damaged(store *s, const char *what)
+/* A file of the directory is not as it was left. */
+static bool blame(store *s, const char *file, const char *is, const char *what)
 {
     if (!s->broken)
         snprintf(
             s->why, sizeof s->why,
-            "%s/data.mdb is damaged: %s; empty the directory, and the node rejoins: see 'A node's "
-            "disk is lost' in docs/operations.md",
-            s->path, what);
+            "%s/%s is %s%s; empty the directory, and the node rejoins: see 'A node's disk is lost' "
+            "in docs/operations.md",
+            s->path, file, is, what);
     s->broken = true;
     return false;
+}
+
+bool store_damaged(store *s, const char *file, const char *what)
+{
+    return blame(s, file, "damaged: ", what);
+}
+
+bool store_lost(store *s, const char *file)
+{
+    return blame(s, file, "lost", "");
 }
 
 /* ---- transactions ---- */
@@ -99,8 +115,8 @@ MDB_txn *look_begin(store *s)
 {
     if (s->broken)
         return NULL;
-    if (s->turn != NULL)
-        return s->turn;
+    if (s->open != NULL)
+        return s->open;
     int code = s->reader == NULL ? mdb_txn_begin(s->env, NULL, MDB_RDONLY, &s->reader)
                                  : mdb_txn_renew(s->reader);
     if (code == 0)
@@ -111,25 +127,31 @@ MDB_txn *look_begin(store *s)
 
 void look_end(store *s)
 {
-    if (s->turn == NULL && s->reader != NULL)
+    if (s->open == NULL && s->reader != NULL)
         mdb_txn_reset(s->reader);
 }
 
-MDB_txn *turn_begin(store *s)
+MDB_txn *write_begin(store *s)
 {
     if (s->broken)
         return NULL;
-    if (s->turn != NULL)
-        return s->turn;
-    int code = mdb_txn_begin(s->env, NULL, 0, &s->turn);
+    if (s->open != NULL)
+        return s->open;
+    int code = mdb_txn_begin(s->env, NULL, 0, &s->open);
     if (code == 0)
-        return s->turn;
-    s->turn = NULL;
+        return s->open;
+    s->open = NULL;
     store_fail(s, code, "write");
     return NULL;
 }
 
 /* ---- records ---- */
+
+/* A page is copied before it is changed, and may be split; a long value has pages of its own. */
+static void count_pages(store *s, size_t bytes)
+{
+    s->touched += 2 + bytes / 4096;
+}
 
 static uint64_t seal_of(byte_string key, const void *value, size_t bytes)
 {
@@ -152,16 +174,16 @@ bool record_unseal(byte_string key, byte_string sealed, byte_string *value)
 }
 
 /* The record is about to go: takes it out of the total. Fine if there is none. */
-static bool take_out(store *s, MDB_txn *turn, MDB_val key)
+static bool take_out(store *s, MDB_txn *txn, MDB_val key)
 {
     MDB_val found;
-    int code = mdb_get(turn, s->tree, &key, &found);
+    int code = mdb_get(txn, s->tree, &key, &found);
     if (code == MDB_NOTFOUND)
         return true;
     if (code != 0)
         return store_fail(s, code, "read");
     if (found.mv_size < SUM_BYTES)
-        return store_damaged(s, "a record has a wrong sum");
+        return store_damaged(s, STORE_DATA, "a record has a wrong sum");
     s->total -= record_sum(string_of(found));
     return true;
 }
@@ -183,7 +205,7 @@ record_found record_get(store *s, MDB_txn *txn, const record_key *key, byte_stri
     }
     if (record_unseal(name, string_of(found), value))
         return RECORD_FOUND;
-    store_damaged(s, "a record has a wrong sum");
+    store_damaged(s, STORE_DATA, "a record has a wrong sum");
     return RECORD_FAILED;
 }
 
@@ -191,29 +213,34 @@ bool record_put(store *s, const record_key *key, byte_string value)
 {
     byte_string name = {key->at, key->bytes};
     MDB_val at = val(name);
-    MDB_val room = {.mv_size = value.bytes + SUM_BYTES};
-    MDB_txn *turn = turn_begin(s);
+    MDB_val capacity = {.mv_size = value.bytes + SUM_BYTES};
+    MDB_txn *txn = write_begin(s);
     bool is_head = key->at[0] == HEAD;
-    if (turn == NULL || (!is_head && !take_out(s, turn, at)))
+    if (txn == NULL || (!is_head && !take_out(s, txn, at)))
         return false;
-    int code = mdb_put(turn, s->tree, &at, &room, MDB_RESERVE);
+    count_pages(s, capacity.mv_size);
+    int code = mdb_put(txn, s->tree, &at, &capacity, MDB_RESERVE);
     if (code != 0)
         return store_fail(s, code, "write");
+    if (!is_head)
+        journal_note(&s->journal, JOURNAL_PUT, name, value);
     uint64_t sum = seal_of(name, value.at, value.bytes);
     s->total += is_head ? 0 : sum;
     if (value.bytes > 0)
-        memcpy(room.mv_data, value.at, value.bytes);
-    memcpy((uint8_t *)room.mv_data + value.bytes, &sum, sizeof sum);
+        memcpy(capacity.mv_data, value.at, value.bytes);
+    memcpy((uint8_t *)capacity.mv_data + value.bytes, &sum, sizeof sum);
     return true;
 }
 
 bool record_delete(store *s, const record_key *key)
 {
     MDB_val at = val((byte_string){key->at, key->bytes});
-    MDB_txn *turn = turn_begin(s);
-    if (turn == NULL || !take_out(s, turn, at))
+    MDB_txn *txn = write_begin(s);
+    if (txn == NULL || !take_out(s, txn, at))
         return false;
-    int code = mdb_del(turn, s->tree, &at, NULL);
+    journal_note(&s->journal, JOURNAL_DELETE, (byte_string){key->at, key->bytes}, (byte_string){0});
+    count_pages(s, 0);
+    int code = mdb_del(txn, s->tree, &at, NULL);
     return code == 0 || code == MDB_NOTFOUND || store_fail(s, code, "write");
 }
 
@@ -222,16 +249,18 @@ bool record_delete_all(store *s, byte_string prefix)
     MDB_cursor *cursor;
     MDB_val key = val(prefix);
     MDB_val value;
-    MDB_txn *turn = turn_begin(s);
-    if (turn == NULL)
+    MDB_txn *txn = write_begin(s);
+    if (txn == NULL)
         return false;
-    int code = mdb_cursor_open(turn, s->tree, &cursor);
+    journal_note(&s->journal, JOURNAL_DELETE_ALL, prefix, (byte_string){0});
+    int code = mdb_cursor_open(txn, s->tree, &cursor);
     if (code != 0)
         return store_fail(s, code, "write");
     code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     while (code == 0 && key.mv_size >= prefix.bytes &&
            memcmp(key.mv_data, prefix.at, prefix.bytes) == 0) {
         s->total -= record_sum(string_of(value));
+        count_pages(s, 0);
         code = mdb_cursor_del(cursor, 0);
         if (code == 0)
             code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);

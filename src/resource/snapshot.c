@@ -3,12 +3,12 @@
  * of each origin and its result, then keys and values in order, then a sum. There is one way only
  * to write each resource.
  */
-#include "room.h"
+#include "store_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SNAPSHOT_FORMAT = 1, PAIR_FRAME = 2 * MOST_NUMBER_BYTES };
+enum { SNAPSHOT_FORMAT = 1, PAIR_FRAME = 2 * MAX_NUMBER_BYTES };
 _Static_assert((int)STORE_KEY_COST >= (int)PAIR_FRAME,
                "what a lock is charged covers its snapshot");
 
@@ -16,7 +16,7 @@ _Static_assert((int)STORE_KEY_COST >= (int)PAIR_FRAME,
 
 static bool put_results(store *s, MDB_txn *txn, const store_lock *lock, byte_writer *w)
 {
-    for (uint8_t origin = 0; origin < (uint8_t)WME_MOST_NODES; origin++) {
+    for (uint8_t origin = 0; origin < (uint8_t)WME_MAX_NODES; origin++) {
         byte_string result;
         record_key key = key_of_part(lock->number, 'r', (byte_string){&origin, 1});
         if (record_get(s, txn, &key, &result) == RECORD_FAILED)
@@ -37,7 +37,7 @@ static bool put_pair(void *context, byte_string key, byte_string value)
 {
     pairs_put *put = context;
     byte_writer *w = put->w;
-    if (w->room - w->used < key.bytes + value.bytes + PAIR_FRAME + SUM_BYTES)
+    if (w->capacity - w->used < key.bytes + value.bytes + PAIR_FRAME + SUM_BYTES)
         return false;
     put_string(w, key);
     put_string(w, value);
@@ -56,7 +56,7 @@ static bool put_all(store *s, MDB_txn *txn, const store_lock *lock, byte_writer 
     if (!put_results(s, txn, lock, w) || !lock_each_key(s, txn, lock, put_pair, &put))
         return false;
     if (put.keys != lock->keys)
-        return store_damaged(s, "a lock has not as many keys as it should");
+        return store_damaged(s, STORE_DATA, "a lock has not as many keys as it should");
     uint64_t sum = sum_bytes(0, w->at, w->used);
     put_raw(w, &sum, sizeof sum);
     return true;
@@ -64,8 +64,8 @@ static bool put_all(store *s, MDB_txn *txn, const store_lock *lock, byte_writer 
 
 bool store_take_snapshot(store *s, const store_lock *lock, store_snapshot *taken)
 {
-    size_t room = STORE_MOST_SNAPSHOT - STORE_MOST_RESOURCE + (size_t)lock->bytes;
-    byte_writer w = {.at = malloc(room), .room = room};
+    size_t capacity = STORE_MAX_SNAPSHOT - STORE_MAX_RESOURCE + (size_t)lock->bytes;
+    byte_writer w = {.at = malloc(capacity), .capacity = capacity};
     *taken = (store_snapshot){0};
     if (w.at == NULL)
         return store_fail(s, ENOMEM, "take a snapshot");
@@ -86,11 +86,11 @@ static void take_head(byte_reader *r, store_lock *lock, byte_string *results)
 {
     lock->executed = take_number(r, UINT64_MAX);
     lock->digest = take_number(r, UINT64_MAX);
-    lock->keys = take_number(r, STORE_MOST_RESOURCE / STORE_KEY_COST);
-    lock->bytes = take_number(r, STORE_MOST_RESOURCE);
-    for (int i = 0; i < WME_MOST_NODES; i++) {
+    lock->keys = take_number(r, STORE_MAX_RESOURCE / STORE_KEY_COST);
+    lock->bytes = take_number(r, STORE_MAX_RESOURCE);
+    for (int i = 0; i < WME_MAX_NODES; i++) {
         lock->answered[i] = take_number(r, UINT64_MAX);
-        results[i] = take_string(r, OP_MOST_KEPT);
+        results[i] = take_string(r, OP_MAX_KEPT);
     }
 }
 
@@ -107,8 +107,8 @@ static bool pairs_are_right(byte_reader r, const store_lock *lock)
     byte_string before = {0};
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < lock->keys && !r.bad; i++) {
-        byte_string key = take_string(&r, OP_MOST_KEY);
-        byte_string value = take_string(&r, OP_MOST_VALUE);
+        byte_string key = take_string(&r, OP_MAX_KEY);
+        byte_string value = take_string(&r, OP_MAX_VALUE);
         r.bad = r.bad || key.bytes == 0 || !comes_before(before, key);
         bytes += key.bytes + value.bytes + STORE_KEY_COST;
         before = key;
@@ -121,7 +121,7 @@ static const char *open_snapshot(byte_string snapshot, byte_reader *r, store_loc
                                  byte_string *results)
 {
     uint64_t sum;
-    if (snapshot.bytes < SUM_BYTES || snapshot.bytes > STORE_MOST_SNAPSHOT)
+    if (snapshot.bytes < SUM_BYTES || snapshot.bytes > STORE_MAX_SNAPSHOT)
         return "the snapshot is too short, or too long";
     *r = (byte_reader){.at = snapshot.at, .left = snapshot.bytes - SUM_BYTES};
     memcpy(&sum, snapshot.at + r->left, sizeof sum);
@@ -134,10 +134,10 @@ static const char *open_snapshot(byte_string snapshot, byte_reader *r, store_loc
 }
 
 const char *store_check_snapshot(byte_string snapshot, uint64_t *executed,
-                                 uint64_t answered[WME_MOST_NODES])
+                                 uint64_t answered[WME_MAX_NODES])
 {
     byte_reader r;
-    byte_string results[WME_MOST_NODES];
+    byte_string results[WME_MAX_NODES];
     store_lock lock;
     const char *wrong = open_snapshot(snapshot, &r, &lock, results);
     if (wrong != NULL)
@@ -152,7 +152,7 @@ const char *store_check_snapshot(byte_string snapshot, uint64_t *executed,
 static bool install_results(store *s, uint64_t number, const byte_string *results)
 {
     bool fine = true;
-    for (uint8_t origin = 0; origin < (uint8_t)WME_MOST_NODES && fine; origin++) {
+    for (uint8_t origin = 0; origin < (uint8_t)WME_MAX_NODES && fine; origin++) {
         record_key key = key_of_part(number, 'r', (byte_string){&origin, 1});
         if (results[origin].bytes > 0)
             fine = record_put(s, &key, results[origin]);
@@ -164,8 +164,8 @@ static bool install_pairs(store *s, const store_lock *lock, byte_reader *r)
 {
     bool fine = true;
     for (uint64_t i = 0; i < lock->keys && fine; i++) {
-        byte_string name = take_string(r, OP_MOST_KEY);
-        byte_string value = take_string(r, OP_MOST_VALUE);
+        byte_string name = take_string(r, OP_MAX_KEY);
+        byte_string value = take_string(r, OP_MAX_VALUE);
         record_key key = key_of_part(lock->number, 'k', name);
         fine = record_put(s, &key, value);
     }
@@ -183,7 +183,7 @@ static bool clear(store *s, uint64_t number)
 bool store_install(store *s, store_lock *lock, byte_string snapshot)
 {
     byte_reader r;
-    byte_string results[WME_MOST_NODES];
+    byte_string results[WME_MAX_NODES];
     store_lock newer = {.name = lock->name};
     const char *wrong = open_snapshot(snapshot, &r, &newer, results);
     if (wrong != NULL) {

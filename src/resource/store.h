@@ -1,7 +1,7 @@
 /*
  * What a node keeps, on LMDB, in one directory: for each lock what the protocol must not forget
  * (replica_durable), and the resource: keys and values, or a program's own. No protocol, no socket,
- * one thread.
+ * one thread at a time (see store_checkpoint).
  *
  *   turn   all that is written between two commits; it becomes durable as a whole, with one commit,
  *          or not at all. It begins by itself with the first write. Reads see what it has written.
@@ -13,34 +13,34 @@
 #ifndef BATON_RESOURCE_STORE_H
 #define BATON_RESOURCE_STORE_H
 
-#include "../replica/replica.h"
-#include "../wme/muster.h"
+#include "boot_check.h"
+#include "complaint.h"
 #include "op.h"
+#include "replica.h"
 
 enum {
-    STORE_MOST_NAME = 500, /* bytes of a lock's name */
-    STORE_MOST_ID = 64,    /* characters of a cluster's or a node's */
-    STORE_COMPLAINT = 512,
+    STORE_MAX_NAME = 500, /* bytes of a lock's name */
+    STORE_MAX_ID = 64,    /* characters of a cluster's or a node's */
     /*
      * Of a lock's keys and values, STORE_KEY_COST for each besides; who would go beyond gets an
      * error. The same on all nodes, since it decides about results. Bounds a snapshot, too.
      */
-    STORE_MOST_RESOURCE = 16 << 20,
+    STORE_MAX_RESOURCE = 16 << 20,
     STORE_KEY_COST = 32,
 };
 
 /* A lock's snapshot has no more bytes than this. */
-#define STORE_MOST_SNAPSHOT \
-    ((size_t)STORE_MOST_RESOURCE + (size_t)WME_MOST_NODES * (OP_MOST_KEPT + 32) + 128)
+#define STORE_MAX_SNAPSHOT \
+    ((size_t)STORE_MAX_RESOURCE + (size_t)WME_MAX_NODES * (OP_MAX_KEPT + 32) + 128)
 
 typedef struct store store;
 
 /* ---- a resource of a program's own ---- */
 
 enum {
-    STORE_OWN_OPERATION = OP_MOST_VALUE, /* bytes at most; at least 1 */
-    STORE_OWN_RESULT = 1000,             /* so that op_kept keeps every one */
-    STORE_OWN_STATE = 8 << 20,           /* as snapshot writes it */
+    STORE_OWN_OPERATION = OP_MAX_VALUE, /* bytes at most; at least 1 */
+    STORE_OWN_RESULT = 1000,            /* so that op_kept keeps every one */
+    STORE_OWN_STATE = 8 << 20,          /* as snapshot writes it */
 };
 
 /*
@@ -70,8 +70,10 @@ typedef struct store_options {
     const char *cluster;   /* id: letters, digits, and any of -_.:, */
     const char *node;      /* id, as above */
     store_durability durability;
-    size_t most_bytes;    /* the data file grows up to this; address space is taken at once */
+    size_t max_bytes;     /* the data file grows up to this; address space is taken at once */
     const store_own *own; /* stays the caller's; NULL: keys and values */
+    uint64_t boot; /* boot id of a directory that has none yet; 0: by chance, as it should be */
+    size_t journal_bytes; /* of a new journal; 0: as many as are good for a disk */
 } store_options;
 
 /*
@@ -79,14 +81,19 @@ typedef struct store_options {
  * another durability, a running process; cannot be written; is damaged. Every page and record of
  * the data is looked at. Never empties what it does not understand.
  *
- * If the machine died during a commit, that turn may be there in part. Then it is taken back as a
- * whole. (Damage to nothing but pages of the last turn looks the same.)
+ * Of a node that has lost what it knew, and had not got all back (BOOT_FORGETFUL), the store is
+ * empty again.
+ *
+ * If the machine died during a commit, that turn is there as a whole, or not at all. (Damage to
+ * nothing but the last turn looks the same.) What the store has when it is open is on the disk.
  */
-store *store_open(const store_options *options, char complaint[STORE_COMPLAINT]);
+store *store_open(const store_options *options, char complaint[COMPLAINT]);
 /* What was not committed is gone. NULL is fine. */
 void store_close(store *s);
+/* The one that keeps others from the directory: while any process has it, nobody can open that. */
+int store_descriptor(const store *s);
 const char *store_why(const store *s);
-/* Whether a turn was taken back when the store was opened: something to be logged. */
+/* Whether the last turn was there in part when the store was opened: something to be logged. */
 bool store_took_back(const store *s);
 
 /* Whether this node has taken part in the cluster before: its locks begin by replica_restart. */
@@ -94,26 +101,40 @@ bool store_booted(const store *s);
 /* Durable when it returns, in memory mode too; before anything is sent to a peer. */
 bool store_mark_booted(store *s);
 
-/* Who this node is to the others. A directory from before this was kept is one that is settled. */
-muster_durable store_muster(const store *s);
+/* Who this node is to the others. */
+boot_durable store_boot(const store *s);
 /* Durable when it returns, in memory mode too. */
-bool store_save_muster(store *s, const muster_durable *its);
+bool store_save_boot(store *s, const boot_durable *its);
 
 /*
  * Makes the turn durable. A turn without writes costs nothing. A turn may go on for as long as
  * nothing of it must be durable.
  */
 bool store_commit(store *s);
+/*
+ * The same, and all turns come to LMDB, whose transaction is else kept open from turn to turn and
+ * belongs to the thread that began it. Whoever gives the store to another thread calls this first.
+ */
+bool store_checkpoint(store *s);
 /* Whether nothing has failed so far. */
 bool store_works(const store *s);
+/* A sum of all records, with those of the turn: equal for equal data. */
+uint64_t store_total(const store *s);
+
+/* How many turns were made durable in this directory, in all runs; 0 in memory mode. */
+uint64_t store_turn(const store *s);
 
 typedef struct store_usage {
-    uint64_t bytes; /* of the data file, as of the last commit; room in it that is free counts */
-    uint64_t most;
+    uint64_t bytes; /* of the data file, as of the last checkpoint; free room in it counts */
+    uint64_t max;
     uint64_t commits; /* that wrote something */
 } store_usage;
-/* Who takes operations from clients refuses them a good while before the most is reached. */
 store_usage store_used(const store *s);
+/*
+ * Whether little room is left: whoever takes operations from clients refuses them from now on, a
+ * good while before the most is reached, since what others have accepted must still find room.
+ */
+bool store_is_full(const store *s);
 
 /* ---- locks ---- */
 
@@ -127,8 +148,8 @@ typedef struct store_lock {
     uint64_t executed; /* operations */
     uint64_t digest;   /* of these and their results, in order: equal on nodes with equal counts */
     uint64_t keys;
-    uint64_t bytes;                    /* that count for STORE_MOST_RESOURCE */
-    uint64_t answered[WME_MOST_NODES]; /* id of the last operation of each origin */
+    uint64_t bytes;                   /* that count for STORE_MAX_RESOURCE */
+    uint64_t answered[WME_MAX_NODES]; /* id of the last operation of each origin */
 } store_lock;
 
 /* Whether anything was saved of this lock; if not, `durable` is all zero. */
@@ -143,11 +164,6 @@ bool store_save(store *s, store_lock *lock, const replica_durable *durable);
  */
 bool store_each(store *s, byte_string after, bool (*visit)(void *context, byte_string name),
                 void *context);
-/*
- * Forgets a lock that is as nobody has ever used it: epoch 1, no slot, nothing promised. Any other
- * stays as it is; *forgotten says which.
- */
-bool store_forget(store *s, store_lock *lock, bool *forgotten);
 
 /* ---- the resource of a lock ---- */
 
@@ -175,7 +191,7 @@ bool store_take_snapshot(store *s, const store_lock *lock, store_snapshot *taken
  * it; fills in what the snapshot knows.
  */
 const char *store_check_snapshot(byte_string snapshot, uint64_t *executed,
-                                 uint64_t answered[WME_MOST_NODES]);
+                                 uint64_t answered[WME_MAX_NODES]);
 /* For WME_INSTALL: replaces the resource. The snapshot was checked; it is checked again. */
 bool store_install(store *s, store_lock *lock, byte_string snapshot);
 

@@ -3,15 +3,15 @@
  * process, or let it write over what is in use. Here every number is checked: pages lie within the
  * file and are used once, trees are in order, and so is each record. What LMDB 0.9 writes:
  *
- *   file     page 0 and 1: meta, written in turn, the one with the higher turn counts; then pages
- *            of two trees, ours and that of free pages (turn -> list of pages)
+ *   file     page 0 and 1: meta, one after the other, the one with the higher commit counts; then
+ *            pages of two trees, ours and that of free pages (commit -> list of pages)
  *   page     0: own number (8)  10: flags (2)  12: end of the offsets (2)  14: begin of nodes (2)
  *            16: offsets of nodes (2 each), in the order of keys    nodes, up to the page's end
  *   node     0: size of the data (4)  4: flags (2)  6: size of the key (2)  8: key, data
  *            in a branch the first six bytes are the number of a page
  *   long data are on pages of their own: 12: how many (4), 16: the data; the node has the number
  */
-#include "room.h"
+#include "store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,11 +31,11 @@ enum {
     META_BYTES = 136,
     META_TREES = 24, /* in a meta, behind the header */
     META_LAST = 120,
-    META_TURN = 128,
+    META_COMMIT = 128,
     TREE_BYTES = 48,
     LMDB_FORMAT = 1,
-    MOST_DEPTH = 32,
-    MOST_TAIL = 65536, /* pages at the end that were used and freed at once are never written */
+    MAX_DEPTH = 32,
+    MAX_TAIL = 65536, /* pages at the end that were used and freed at once are never written */
 };
 
 #define MAGIC_NUMBER 0xBEEFC0DEU
@@ -46,7 +46,7 @@ typedef struct file {
     size_t bytes;
     size_t page_bytes;
     uint64_t last_page;
-    uint64_t turn;
+    uint64_t commit;
     uint8_t *seen; /* a bit for each page */
     record_check records;
     const char *wrong; /* the first thing */
@@ -180,7 +180,7 @@ static int compare(const tree *t, byte_string a, byte_string b)
 /* Free pages: how many, and their numbers, from the highest to the lowest. */
 static bool look_at_list(file *f, byte_string key, byte_string list)
 {
-    if (eight(key.at) == 0 || eight(key.at) > f->turn || list.bytes < sizeof(uint64_t) ||
+    if (eight(key.at) == 0 || eight(key.at) > f->commit || list.bytes < sizeof(uint64_t) ||
         list.bytes / sizeof(uint64_t) - 1 < eight(list.at))
         return wrong(f, "the list of free pages is not in order");
     uint64_t before = UINT64_MAX;
@@ -273,7 +273,7 @@ static bool look_at_tree(file *f, const uint8_t *told, unsigned flags, bool of_f
 {
     tree t = {.of_free_pages = of_free_pages, .depth = two(told + 6)};
     uint64_t root = eight(told + 40);
-    if (two(told + 4) != flags || t.depth > MOST_DEPTH || (t.depth == 0) != (root == UINT64_MAX))
+    if (two(told + 4) != flags || t.depth > MAX_DEPTH || (t.depth == 0) != (root == UINT64_MAX))
         return wrong(f, "a tree is not what it should be");
     if (t.depth > 0 && !look_at_page(f, &t, root, 1))
         return false;
@@ -290,8 +290,8 @@ static const uint8_t *meta_at(file *f, unsigned page)
     return at + HEADER;
 }
 
-/* Both metas; the newer turn. A commit writes the older one, with the next turn, odd to page 1. */
-static bool find_metas(file *f, const uint8_t *metas[2], uint64_t *turn)
+/* Both metas; the newer commit. Each writes the older one, odd numbers to page 1. */
+static bool find_metas(file *f, const uint8_t *metas[2], uint64_t *commit)
 {
     metas[0] = meta_at(f, 0);
     if (metas[0] == NULL)
@@ -302,11 +302,11 @@ static bool find_metas(file *f, const uint8_t *metas[2], uint64_t *turn)
     metas[1] = meta_at(f, 1);
     if (metas[1] == NULL || four(metas[1] + META_TREES) != f->page_bytes)
         return false;
-    uint64_t even = eight(metas[0] + META_TURN);
-    uint64_t odd = eight(metas[1] + META_TURN);
+    uint64_t even = eight(metas[0] + META_COMMIT);
+    uint64_t odd = eight(metas[1] + META_COMMIT);
     if (even % 2 != 0 || odd % 2 != 1 || (even + 1 != odd && odd + 1 != even))
         return false;
-    *turn = even > odd ? even : odd;
+    *commit = even > odd ? even : odd;
     return true;
 }
 
@@ -320,13 +320,13 @@ static bool look_at_tail(file *f)
 }
 
 /* All that this meta leads to. */
-static bool look_at_turn(file *f, const uint8_t *meta)
+static bool look_at_commit(file *f, const uint8_t *meta)
 {
-    f->turn = eight(meta + META_TURN);
+    f->commit = eight(meta + META_COMMIT);
     f->last_page = eight(meta + META_LAST);
-    f->records = (record_check){.of = f->records.of, .turn = f->turn};
+    f->records = (record_check){.of = f->records.of};
     f->wrong = NULL;
-    if (f->last_page < 1 || f->last_page > f->bytes / f->page_bytes + MOST_TAIL)
+    if (f->last_page < 1 || f->last_page > f->bytes / f->page_bytes + MAX_TAIL)
         return wrong(f, "it is too short");
     free(f->seen);
     f->seen = calloc(f->last_page / 8 + 1, 1);
@@ -334,53 +334,23 @@ static bool look_at_turn(file *f, const uint8_t *meta)
         return wrong(f, "there is no memory to look at it");
     return look_at_tree(f, meta + META_TREES, MDB_INTEGERKEY, true) &&
            look_at_tree(f, meta + META_TREES + TREE_BYTES, 0, false) && look_at_tail(f) &&
-           (record_check_end(&f->records) || wrong(f, "records are missing, or of another turn"));
+           (record_check_end(&f->records) || wrong(f, "records are missing, or of another commit"));
 }
 
-/* The newer meta becomes a second copy of the older one, as if of the turn before that. */
-static bool take_back(const store *s, const file *f, const uint8_t *older, uint64_t newer_turn)
-{
-    uint8_t meta[META_BYTES];
-    uint64_t turn = newer_turn - 2;
-    off_t at = (off_t)(newer_turn % 2 * f->page_bytes + HEADER);
-    memcpy(meta, older, sizeof meta);
-    memcpy(meta + META_TURN, &turn, sizeof turn);
-    int opened = openat(s->directory, "data.mdb", O_WRONLY | O_CLOEXEC);
-    if (opened < 0)
-        return false;
-    bool written = pwrite(opened, meta, sizeof meta, at) == sizeof meta && fdatasync(opened) == 0;
-    return close(opened) == 0 && written;
-}
-
-static bool look_at_file(store *s, file *f)
+static bool look_at_file(file *f)
 {
     const uint8_t *metas[2];
-    uint64_t turn;
-    if (!find_metas(f, metas, &turn))
-        return wrong(f, "its first pages are not what they should be");
-    if (look_at_turn(f, metas[turn % 2]))
-        return true;
-    const char *first = f->wrong;
-    const uint8_t *older = metas[1 - turn % 2];
-    s->took_back = look_at_turn(f, older);
-    f->wrong = first;
-    if (!s->took_back)
-        return false;
-    f->wrong = "its last turn is there in part, and cannot be taken back";
-    return take_back(s, f, older, turn);
+    uint64_t commit;
+    return find_metas(f, metas, &commit) ? look_at_commit(f, metas[commit % 2])
+                                         : wrong(f, "its first pages are not what they should be");
 }
 
-static bool map_file(const store *s, file *f, char complaint[STORE_COMPLAINT])
+static bool map_file(store *s, file *f)
 {
     struct stat about;
-    int opened = openat(s->directory, "data.mdb", O_RDONLY | O_CLOEXEC);
-    if (opened < 0 && errno == ENOENT) {
-        snprintf(complaint, STORE_COMPLAINT,
-                 "%s has lost its data.mdb; empty the directory, and the node rejoins: see "
-                 "'A node's disk is lost' in docs/operations.md",
-                 s->path);
-        return false;
-    }
+    int opened = openat(s->directory, STORE_DATA, O_RDONLY | O_CLOEXEC);
+    if (opened < 0 && errno == ENOENT)
+        return store_lost(s, STORE_DATA);
     void *map = MAP_FAILED;
     if (opened >= 0 && fstat(opened, &about) == 0) {
         f->bytes = (size_t)about.st_size;
@@ -390,25 +360,21 @@ static bool map_file(const store *s, file *f, char complaint[STORE_COMPLAINT])
     int code = errno;
     if (opened >= 0)
         close(opened);
-    if (map == MAP_FAILED)
-        snprintf(complaint, STORE_COMPLAINT, "cannot read %s/data.mdb: %s", s->path,
-                 strerror(code));
     f->map = map;
     f->at = map;
-    return map != MAP_FAILED;
+    return map != MAP_FAILED || store_fail(s, code, "read the data");
 }
 
 bool verify_file(store *s)
 {
     file f = {.records.of = s};
-    if (!map_file(s, &f, s->why)) {
-        s->broken = true;
+    if (!map_file(s, &f))
         return false;
-    }
-    bool fine = look_at_file(s, &f);
-    if (!fine)
-        store_damaged(s, f.wrong);
+    bool fine = look_at_file(&f) || store_damaged(s, STORE_DATA, f.wrong);
     s->total = f.records.total;
+    s->last_turn = f.records.turn;
+    s->journal.salt = f.records.salt;
+    s->journal.bytes = f.records.journal_bytes;
     free(f.seen);
     munmap(f.map, f.bytes + 1);
     return fine;

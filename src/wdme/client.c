@@ -20,6 +20,11 @@ static wdme_step send(wdme_kind kind, uint32_t request, uint64_t generation)
     return (wdme_step){.sends = true, .message = {kind, request, generation}};
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 bool wdme_gate_is_open(const wdme_client *a)
 {
     return a->failed == 0 || a->newest > a->failed; /* G > F */
@@ -104,22 +109,19 @@ wdme_step wdme_client_receive(wdme_client *a, wdme_message m)
     case WDME_OK:
         return enter(a, m);
     case WDME_FAIL:
-        if (m.generation > a->failed)
-            a->failed = m.generation;
+        a->failed = later(a->failed, m.generation);
         return fail(a, m, WDME_REFUSED);
     case WDME_TIMEOUT:
         return fail(a, m, WDME_TIMED_OUT);
     case WDME_RESET:
-        if (m.generation > a->newest)
-            a->newest = m.generation;
+        a->newest = later(a->newest, m.generation);
         return nothing();
     case WDME_EXIT_DONE:
         return answer(WDME_LEFT); /* and nothing else: the gate stays as it is (erratum 12) */
     case WDME_STALE:
         return answer(WDME_LEFT_LATE);
     case WDME_LOST:
-        if (m.generation > a->lost)
-            a->lost = m.generation;
+        a->lost = later(a->lost, m.generation);
         if (a->doing != WDME_HOLDS || a->token != m.generation)
             return nothing(); /* it has left meanwhile; the answer to that will say so */
         a->doing = WDME_RESTS;

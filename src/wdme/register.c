@@ -8,14 +8,15 @@
 #include <assert.h>
 #include <stddef.h>
 
-static void send(wdme_place *b, uint32_t to, wdme_kind kind, uint32_t request, uint64_t generation)
+static void send(wdme_context *b, uint32_t to, wdme_kind kind, uint32_t request,
+                 uint64_t generation)
 {
     b->send(b->context, to, (wdme_message){kind, request, generation});
 }
 
 /* ---- the queue, and the losers ---- */
 
-static void enqueue(wdme_place *b, uint32_t i, uint32_t request)
+static void enqueue(wdme_context *b, uint32_t i, uint32_t request)
 {
     wdme_register *reg = b->reg;
     b->members[i].waits = true;
@@ -30,7 +31,7 @@ static void enqueue(wdme_place *b, uint32_t i, uint32_t request)
     reg->waiting++;
 }
 
-static void dequeue(wdme_place *b, uint32_t i)
+static void dequeue(wdme_context *b, uint32_t i)
 {
     wdme_register *reg = b->reg;
     wdme_member *me = &b->members[i];
@@ -55,7 +56,7 @@ static void wait_anew(wdme_member *me, uint32_t request)
         me->request = request;
 }
 
-static void lose(wdme_place *b, uint32_t i)
+static void lose(wdme_context *b, uint32_t i)
 {
     if (b->members[i].loses)
         return;
@@ -64,7 +65,7 @@ static void lose(wdme_place *b, uint32_t i)
     b->reg->losers = i;
 }
 
-static void drop_loser(wdme_place *b, uint32_t i)
+static void drop_loser(wdme_context *b, uint32_t i)
 {
     uint32_t *link = &b->reg->losers;
     if (!b->members[i].loses)
@@ -79,7 +80,7 @@ static void drop_loser(wdme_place *b, uint32_t i)
 
 /* ---- sections ---- */
 
-void wdme_register_start(wdme_place *b)
+void wdme_register_start(wdme_context *b)
 {
     *b->reg = (wdme_register){
         .generation = (*b->next_generation)++,
@@ -90,14 +91,14 @@ void wdme_register_start(wdme_place *b)
     };
 }
 
-static void let_in(wdme_place *b, uint32_t i, uint32_t request)
+static void let_in(wdme_context *b, uint32_t i, uint32_t request)
 {
     b->reg->holder = i;
     send(b, i, WDME_OK, request, b->reg->generation);
 }
 
 /* The holder is out: the next generation begins, with who is first in the queue, or free. */
-static void next_section(wdme_place *b)
+static void next_section(wdme_context *b)
 {
     wdme_register *reg = b->reg;
     reg->holder = WDME_NOBODY;
@@ -115,7 +116,7 @@ static void next_section(wdme_place *b)
     reg->losers = WDME_NOBODY;
 }
 
-static void leave(wdme_place *b, uint32_t i, uint64_t generation)
+static void leave(wdme_context *b, uint32_t i, uint64_t generation)
 {
     wdme_register *reg = b->reg;
     if (reg->holder != i || reg->generation != generation) {
@@ -126,7 +127,7 @@ static void leave(wdme_place *b, uint32_t i, uint64_t generation)
     next_section(b);
 }
 
-void wdme_register_receive(wdme_place *b, uint32_t from, wdme_message m)
+void wdme_register_receive(wdme_context *b, uint32_t from, wdme_message m)
 {
     wdme_register *reg = b->reg;
     switch (m.kind) {
@@ -147,8 +148,8 @@ void wdme_register_receive(wdme_place *b, uint32_t from, wdme_message m)
             enqueue(b, from, m.request);
         break;
     case WDME_CANCEL:
-        if (b->members[from].waits && b->members[from].request == m.request)
-            dequeue(b, from);
+        if (b->members[from].request == m.request)
+            dequeue(b, from); /* if it waits */
         break;
     case WDME_EXIT:
         leave(b, from, m.generation);
@@ -158,7 +159,7 @@ void wdme_register_receive(wdme_place *b, uint32_t from, wdme_message m)
     }
 }
 
-void wdme_register_lease_over(wdme_place *b, uint32_t member)
+void wdme_register_lease_over(wdme_context *b, uint32_t member)
 {
     if (b->reg->holder != member)
         return;
@@ -166,7 +167,7 @@ void wdme_register_lease_over(wdme_place *b, uint32_t member)
     next_section(b);
 }
 
-void wdme_register_wait_over(wdme_place *b, uint32_t member)
+void wdme_register_wait_over(wdme_context *b, uint32_t member)
 {
     if (!b->members[member].waits)
         return;
@@ -174,15 +175,10 @@ void wdme_register_wait_over(wdme_place *b, uint32_t member)
     send(b, member, WDME_TIMEOUT, b->members[member].request, 0);
 }
 
-void wdme_register_gone(wdme_place *b, uint32_t member)
+void wdme_register_gone(wdme_context *b, uint32_t member)
 {
     dequeue(b, member);
     drop_loser(b, member);
     if (b->reg->holder == member)
         next_section(b);
-}
-
-bool wdme_register_is_idle(const wdme_register *reg)
-{
-    return reg->holder == WDME_NOBODY && reg->first == WDME_NOBODY && reg->losers == WDME_NOBODY;
 }

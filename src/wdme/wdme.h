@@ -10,8 +10,8 @@
  * A generation is one critical section. Its number is the fencing number: it grows with every
  * section, also over restarts, if the counter it comes from does.
  */
-#ifndef BATON_WDME_H
-#define BATON_WDME_H
+#ifndef BATON_WDME_WDME_H
+#define BATON_WDME_WDME_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,25 +125,23 @@ typedef struct wdme_register {
  * A register with what it needs. Members are numbered by their place in an array, so that all of it
  * can be copied and moved.
  */
-typedef struct wdme_place {
+typedef struct wdme_context {
     wdme_register *reg;
     wdme_member *members;
     uint64_t
         *next_generation; /* grows for ever; shared by all registers, restored after a restart */
     void (*send)(void *context, uint32_t to, wdme_message m);
     void *context;
-} wdme_place;
+} wdme_context;
 
 /* Free, in a generation of its own. */
-void wdme_register_start(wdme_place *b);
-void wdme_register_receive(wdme_place *b, uint32_t from, wdme_message m);
+void wdme_register_start(wdme_context *b);
+void wdme_register_receive(wdme_context *b, uint32_t from, wdme_message m);
 /* The lease of the holder is over; it is told so. Nothing if it does not hold. */
-void wdme_register_lease_over(wdme_place *b, uint32_t member);
+void wdme_register_lease_over(wdme_context *b, uint32_t member);
 /* The wait of that member has taken too long; it is told so. Nothing if it does not wait. */
-void wdme_register_wait_over(wdme_place *b, uint32_t member);
+void wdme_register_wait_over(wdme_context *b, uint32_t member);
 /* The member is gone, whatever it was. It is told nothing. */
-void wdme_register_gone(wdme_place *b, uint32_t member);
-/* Nobody holds it, waits for it, or is to be told: it can be forgotten, and started again later. */
-bool wdme_register_is_idle(const wdme_register *reg);
+void wdme_register_gone(wdme_context *b, uint32_t member);
 
 #endif

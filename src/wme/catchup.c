@@ -4,38 +4,49 @@
  * still in its log, or else with the resource as a whole. And the other way: messages that come
  * before their time are kept for a while (erratum 26).
  */
-#include "room.h"
+#include "internal.h"
 
 /* ---- the log ---- */
 
 void wme_log_add(wme_stub *stub, wme_op *op)
 {
     uint64_t number = stub->now.ops;
-    if (number - stub->log_from == WME_MOST_LOG)
-        wme_op_drop(stub->log[stub->log_from++ % WME_MOST_LOG]);
-    assert(number >= stub->log_from && number - stub->log_from < WME_MOST_LOG);
-    stub->log[number % WME_MOST_LOG] = wme_op_keep(op);
+    if (stub->log == NULL)
+        stub->log = wme_room(WME_MAX_LOG, sizeof(wme_op *));
+    if (number - stub->log_from == WME_MAX_LOG)
+        wme_op_drop(stub->log[stub->log_from++ % WME_MAX_LOG]);
+    assert(number >= stub->log_from && number - stub->log_from < WME_MAX_LOG);
+    stub->log[number % WME_MAX_LOG] = wme_op_keep(op);
 }
 
 void wme_log_drop_last(wme_stub *stub)
 {
     uint64_t number = stub->now.ops;
     assert(number >= stub->log_from && number > stub->executed);
-    wme_op_drop(stub->log[number % WME_MOST_LOG]);
+    wme_op_drop(stub->log[number % WME_MAX_LOG]);
     wme_op_drop(stub->now.last);
     stub->now.last = NULL;
+}
+
+static void free_log(wme_stub *stub)
+{
+    free(stub->log);
+    stub->log = NULL;
 }
 
 void wme_log_cut(wme_stub *stub, uint64_t stable)
 {
     while (stub->log_from <= stable && stub->log_from <= stub->executed)
-        wme_op_drop(stub->log[stub->log_from++ % WME_MOST_LOG]);
+        wme_op_drop(stub->log[stub->log_from++ % WME_MAX_LOG]);
+    if (stub->log_from > stub->now.ops)
+        free_log(stub);
 }
 
 void wme_log_clear(wme_stub *stub)
 {
     for (; stub->log_from <= stub->now.ops; stub->log_from++)
-        wme_op_drop(stub->log[stub->log_from % WME_MOST_LOG]);
+        wme_op_drop(stub->log[stub->log_from % WME_MAX_LOG]);
+    free_log(stub);
 }
 
 uint64_t wme_stable(const wme_stub *stub, const wme_node *node)
@@ -57,16 +68,28 @@ static void forget(wme_early *e)
 
 void wme_forget_early(wme_stub *stub)
 {
-    for (int i = 0; i < WME_MOST_EARLY; i++)
+    for (int i = 0; stub->early != NULL && i < WME_MAX_EARLY; i++)
         forget(&stub->early[i]);
+    free(stub->early);
+    stub->early = NULL;
+}
+
+bool wme_has_early(const wme_stub *stub)
+{
+    for (int i = 0; stub->early != NULL && i < WME_MAX_EARLY; i++)
+        if (stub->early[i].epoch != 0)
+            return true;
+    return false;
 }
 
 void wme_keep_early(wme_stub *stub, uint8_t from, const wme_message *m)
 {
     if (m->kind == WME_ACK)
         return; /* it is repeated if it matters */
+    if (stub->early == NULL)
+        stub->early = wme_room(WME_MAX_EARLY, sizeof(wme_early));
     wme_early *e = &stub->early[stub->next_early];
-    stub->next_early = (uint8_t)((stub->next_early + 1) % WME_MOST_EARLY);
+    stub->next_early = (uint8_t)((stub->next_early + 1) % WME_MAX_EARLY);
     forget(e); /* the oldest: what is lost here is found out by SYNC */
     *e = (wme_early){m->kind,    from,     m->to,     m->epoch,          m->sn,
                      m->request, m->entry, m->stable, wme_op_keep(m->op)};
@@ -90,7 +113,7 @@ static bool too_late(const wme_stub *stub, const wme_early *e)
 void wme_take_early(step s)
 {
     wme_stub *stub = s.stub;
-    for (int i = 0; i < WME_MOST_EARLY && !stub->blocked;) {
+    for (int i = 0; i < WME_MAX_EARLY && !stub->blocked && stub->early != NULL;) {
         wme_early e = stub->early[i];
         if (e.epoch != 0 && its_time(stub, &e)) {
             stub->early[i] = (wme_early){0};
@@ -103,6 +126,8 @@ void wme_take_early(step s)
             i++;
         }
     }
+    if (!wme_has_early(stub))
+        wme_forget_early(stub);
 }
 
 /* ---- who is behind ---- */
@@ -127,7 +152,7 @@ void wme_send_state(step s, uint8_t to)
     uint64_t has = stub->known[to];
     if (has + 1 >= stub->log_from) {
         for (uint64_t k = has + 1; k <= stub->executed; k++)
-            m.ops[m.count++] = stub->log[k % WME_MOST_LOG];
+            m.ops[m.count++] = stub->log[k % WME_MAX_LOG];
     } else {
         m.snapshot = true;
     }

@@ -29,14 +29,14 @@ static uint64_t silence(const detector *d, uint8_t node, uint64_t now)
 void detector_start(detector *d, uint8_t me, uint8_t nodes, detector_settings settings,
                     uint64_t now)
 {
-    assert(me < nodes && nodes <= WME_MOST_NODES);
+    assert(me < nodes && nodes <= WME_MAX_NODES);
     assert(settings.beat > 0 && settings.first_timeout / 2 >= settings.beat);
-    assert(settings.most_timeout >= settings.first_timeout);
-    assert(settings.most_timeout < UINT64_MAX / 4);
+    assert(settings.max_timeout >= settings.first_timeout);
+    assert(settings.max_timeout < UINT64_MAX / 4);
     *d = (detector){.settings = settings, .me = me, .nodes = nodes, .next_beat = now};
     for (uint8_t i = 0; i < nodes; i++) {
         d->heard[i] = now;
-        d->timeout[i] = settings.first_timeout;
+        d->timeout[i] = settings.max_timeout;
     }
 }
 
@@ -45,13 +45,16 @@ bool detector_heard(detector *d, uint8_t from, uint64_t now)
     assert(from < d->nodes && from != d->me);
     if (forward(d, now) > d->heard[from])
         d->heard[from] = forward(d, now);
+    if (!(d->met & wme_bit(from)))
+        d->timeout[from] = d->settings.first_timeout;
+    d->met |= wme_bit(from);
     if (!(d->suspected & wme_bit(from)))
         return false;
     d->suspected &= (uint16_t)~wme_bit(from);
     d->wrong++;
     d->timeout[from] += d->timeout[from] / 2;
-    if (d->timeout[from] > d->settings.most_timeout)
-        d->timeout[from] = d->settings.most_timeout;
+    if (d->timeout[from] > d->settings.max_timeout)
+        d->timeout[from] = d->settings.max_timeout;
     return true;
 }
 
@@ -66,25 +69,11 @@ detector_news detector_time(detector *d, uint64_t now)
         d->next_beat = now + d->settings.beat;
     }
     for (uint8_t i = 0; i < d->nodes; i++) {
-        uint64_t allowed = late ? d->settings.most_timeout : d->timeout[i];
+        uint64_t allowed = late ? d->settings.max_timeout : d->timeout[i];
         if (d->suspected & wme_bit(i) || silence(d, i, now) <= allowed)
             continue;
         d->suspected |= wme_bit(i);
         news.changed = true;
     }
     return news;
-}
-
-/* A node that is overdue, which is so only after a late time, is looked at with the next beat. */
-uint64_t detector_deadline(const detector *d)
-{
-    uint64_t deadline = d->next_beat;
-    for (uint8_t i = 0; i < d->nodes; i++) {
-        uint64_t end = d->heard[i] + d->timeout[i] + 1;
-        if (d->suspected & wme_bit(i) || end <= d->heard[d->me])
-            continue;
-        if (end < deadline)
-            deadline = end;
-    }
-    return deadline;
 }

@@ -5,7 +5,7 @@
  * next epoch begins. An operation that somebody has executed was acknowledged by a majority, so it
  * is in the farthest record of any majority.
  */
-#include "room.h"
+#include "internal.h"
 
 void wme_watch(step s)
 {
@@ -35,24 +35,48 @@ void wme_block(step s)
     wme_send_newep(s);
 }
 
-/* The farther record; of two that are equally far, the one whose owner is not doubted. */
-static bool better(step s, const wme_record *a, const wme_record *b)
+/*
+ * Whether its record is farther than the best so far; or, of two that are equally far, the one
+ * whose owner is not doubted, and rather the owner itself than who would take its place: else who
+ * is inside there, and came back just in time, were ejected for nothing.
+ */
+static bool better(step s, const wme_message *newep)
 {
+    const wme_record *a = &newep->record;
+    const wme_record *b = s.stub->best;
     if (a->sn != b->sn)
         return a->sn > b->sn;
-    return !wme_doubts(s, a->owner) && wme_doubts(s, b->owner);
+    return !wme_doubts(s, a->owner) && (wme_doubts(s, b->owner) || !newep->replaces);
 }
 
 /*
  * Who takes the place of a suspected owner is nobody's concern; but if somebody waits to resume, it
  * can only as the first, and only in the next epoch. So one who suspects the owner is enough.
+ *
+ * An epoch that begins with a dead owner is followed by another, and after two nobody can resume.
+ * So nothing is proposed yet (false) if the owner has not spoken, whatever the change began with:
+ * either it will, since it hears of the change as all do, or before long this node suspects it.
  */
-static void choose_owner(step s)
+static bool choose_owner(step s)
 {
     wme_stub *stub = s.stub;
     uint16_t those = stub->resuming & (uint16_t)~wme_doubted(s);
     if (those != 0 && stub->replaced && !stub->owner_speaks)
-        stub->best.owner = (uint8_t)__builtin_ctz(those);
+        stub->best->owner = (uint8_t)__builtin_ctz(those);
+    if ((stub->gathered & wme_bit(stub->best->owner)) != 0)
+        return true;
+    if (!wme_doubts(s, stub->best->owner))
+        return false;
+    stub->best->owner = s.node->me;
+    return true;
+}
+
+void wme_forget_best(wme_stub *stub)
+{
+    if (stub->best != NULL)
+        wme_op_drop(stub->best->last);
+    free(stub->best);
+    stub->best = NULL;
 }
 
 void wme_gather(step s, uint8_t from, const wme_message *newep)
@@ -60,18 +84,20 @@ void wme_gather(step s, uint8_t from, const wme_message *newep)
     wme_stub *stub = s.stub;
     if (stub->proposed || !stub->blocked)
         return;
-    if (stub->gathered == 0 || better(s, &newep->record, &stub->best))
-        wme_record_set(&stub->best, &newep->record);
+    bool first = stub->best == NULL;
+    if (first)
+        stub->best = wme_room(1, sizeof *stub->best);
+    if (first || better(s, newep))
+        wme_record_set(stub->best, &newep->record);
     stub->gathered |= wme_bit(from);
     stub->replaced |= newep->replaces;
     stub->owner_speaks |= newep->record.owner == from && !newep->replaces;
     if (newep->resumes)
         stub->resuming |= wme_bit(from);
-    if (!wme_in_majority(s.node, stub->gathered))
+    if (!wme_in_majority(s.node, stub->gathered) || !choose_owner(s))
         return;
-    choose_owner(s);
     stub->proposed = true;
-    wme_action a = {.verb = WME_PROPOSE, .message = {.record = stub->best}};
+    wme_action a = {.verb = WME_PROPOSE, .message = {.record = *stub->best}};
     wme_out_append(s.out, &a);
 }
 
@@ -135,7 +161,7 @@ void wme_settle(step s)
     stub->replaced = stub->owner_speaks = false;
     stub->overtaking = 0;
     stub->others_away = 0; /* who still is will say so */
-    wme_record_set(&stub->best, &(wme_record){0});
+    wme_forget_best(stub);
     if (stub->now.owner == s.node->me)
         settle_as_owner(s);
     else
@@ -174,7 +200,7 @@ static bool run_decided(step s, const wme_record *d)
 void wme_decided(wme_stub *stub, wme_node *node, const wme_record *decision, wme_out *out)
 {
     step s = {stub, node, out};
-    if (decision->epoch == WME_MOST_EPOCH) { /* the next one would have no room in a token */
+    if (decision->epoch == WME_MAX_EPOCH) { /* the next one would have no room in a token */
         node->refused[WME_ABSURD_EPOCH]++;
         return;
     }
@@ -182,8 +208,7 @@ void wme_decided(wme_stub *stub, wme_node *node, const wme_record *decision, wme
         return; /* a peer that has the operations will send them: catchup.c */
     wme_record_set(&stub->now, decision);
     stub->now.epoch++;
-    stub->now.op_sn = 0;
-    stub->now.entry = 0;
+    stub->now.sn = stub->now.op_sn = stub->now.entry = 0;
     wme_out_persist(out);
     wme_settle(s);
 }
@@ -202,5 +227,7 @@ void wme_suspicion(wme_stub *stub, wme_node *node, wme_out *out)
     }
     if (!stub->blocked && stub->state == WME_TOKEN_HELD)
         wme_serve(s); /* somebody may be trusted again */
+    if (stub->blocked && stub->away == 0 && !stub->proposed && wme_doubts(s, stub->now.owner))
+        wme_send_newep(s); /* it waited for the owner to speak: choose_owner */
     wme_watch(s);
 }

@@ -39,7 +39,7 @@ void wme_record_set(wme_record *to, const wme_record *from)
 static void for_each_op(const wme_action *action, void (*what)(wme_op *op))
 {
     const wme_message *m = &action->message;
-    assert(m->count <= WME_MOST_LOG);
+    assert(m->count <= WME_MAX_LOG);
     what(action->op);
     what(m->op);
     what(m->record.last);
@@ -54,7 +54,7 @@ static void keep(wme_op *op)
 
 void wme_out_append(wme_out *out, const wme_action *action)
 {
-    assert(out->count < WME_MOST_ACTIONS);
+    assert(out->count < WME_MAX_ACTIONS);
     for_each_op(action, keep);
     out->actions[out->count++] = *action;
 }

@@ -1,5 +1,5 @@
 /* Records: the queue of those who ask for the token, and whether a record from afar can be true. */
-#include "room.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ uint8_t wme_queue_place(const wme_record *r, uint8_t node)
 void wme_queue_add(wme_record *r, uint8_t node, uint64_t request)
 {
     if (wme_queue_place(r, node) == r->queued) {
-        assert(r->queued < WME_MOST_NODES);
+        assert(r->queued < WME_MAX_NODES);
         r->queue[r->queued++] = node;
         r->asked[node] = request;
     } else if (r->asked[node] < request) {
@@ -47,18 +47,18 @@ bool wme_queue_first(wme_record *r, uint16_t but, uint8_t *node)
 }
 
 /* Of an operation or a request: no cluster comes beyond it. */
-#define MOST_NUMBER (UINT64_MAX / 2)
+#define MAX_NUMBER (UINT64_MAX / 2)
 
-bool wme_record_valid(const wme_record *r, uint8_t nodes)
+static bool is_valid(const wme_record *r, uint8_t nodes)
 {
     uint16_t seen = 0;
     if (r->owner >= nodes || r->queued > nodes || r->op_sn > r->sn ||
-        (r->sn | r->entry) >> WME_ENTRY_BITS != 0 || r->ops > MOST_NUMBER)
+        (r->sn | r->entry) >> WME_ENTRY_BITS != 0 || r->ops > MAX_NUMBER)
         return false;
     if (r->op_sn != 0 && (r->last == NULL || r->ops == 0))
         return false;
     for (uint8_t i = 0; i < nodes; i++)
-        if (r->granted[i] > MOST_NUMBER || r->asked[i] > MOST_NUMBER)
+        if (r->granted[i] > MAX_NUMBER || r->asked[i] > MAX_NUMBER)
             return false;
     for (uint8_t i = 0; i < r->queued; i++) {
         if (r->queue[i] >= nodes || (seen & wme_bit(r->queue[i])) != 0)
@@ -78,14 +78,14 @@ static bool has_record(const wme_message *m)
 
 static wme_refusal check_op(const wme_node *node, const wme_op *op)
 {
-    if (op->bytes > WME_MOST_OP)
+    if (op->bytes > WME_MAX_OP)
         return WME_OVERSIZED;
     return op->origin < node->nodes ? WME_FINE : WME_MALFORMED;
 }
 
 static wme_refusal check_state(const wme_node *node, const wme_message *m)
 {
-    if (m->count > WME_MOST_LOG || m->count > m->executed || m->record.ops < m->executed ||
+    if (m->count > WME_MAX_LOG || m->count > m->executed || m->record.ops < m->executed ||
         m->record.ops - m->executed > 1)
         return WME_MALFORMED;
     bool open = m->record.ops > m->executed;
@@ -103,9 +103,9 @@ static wme_refusal check_state(const wme_node *node, const wme_message *m)
 
 wme_refusal wme_check_record(const wme_node *node, const wme_record *r)
 {
-    if (r->epoch == 0 || r->epoch > WME_MOST_EPOCH)
+    if (r->epoch == 0 || r->epoch > WME_MAX_EPOCH)
         return WME_ABSURD_EPOCH;
-    if (!wme_record_valid(r, node->nodes))
+    if (!is_valid(r, node->nodes))
         return WME_MALFORMED;
     return r->last == NULL ? WME_FINE : check_op(node, r->last);
 }
@@ -115,9 +115,9 @@ wme_refusal wme_check(const wme_node *node, uint8_t from, const wme_message *m)
     if (from >= node->nodes || from == node->me)
         return WME_UNKNOWN_SENDER;
     if (m->kind >= WME_KINDS || m->to >= node->nodes || (m->sn | m->entry) >> WME_ENTRY_BITS != 0 ||
-        m->executed > MOST_NUMBER || m->request > MOST_NUMBER)
+        m->executed > MAX_NUMBER || m->request > MAX_NUMBER)
         return WME_MALFORMED;
-    if ((m->epoch == 0 && m->kind != WME_WHERE) || m->epoch > WME_MOST_EPOCH)
+    if ((m->epoch == 0 && m->kind != WME_WHERE) || m->epoch > WME_MAX_EPOCH)
         return WME_ABSURD_EPOCH;
     wme_refusal why = WME_FINE;
     if (m->kind == WME_INVOKE)

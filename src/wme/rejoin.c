@@ -13,7 +13,7 @@
  * node never forgets, and nothing else need be shown. A HERE for an earlier asking may be older
  * than the old self's last word: hence the nonce.
  */
-#include "room.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -26,8 +26,8 @@ void wme_ask_where(step s)
 void wme_rejoin(wme_stub *stub, wme_node *node, uint64_t nonce, wme_out *out)
 {
     step s = {stub, node, out};
-    assert(node->nodes >= 1 && node->nodes <= WME_MOST_NODES);
-    assert(nonce > 0 && nonce <= WME_MOST_NONCE);
+    assert(node->nodes >= 1 && node->nodes <= WME_MAX_NODES);
+    assert(nonce > 0 && nonce <= WME_MAX_NONCE);
     memset(stub, 0, sizeof *stub);
     stub->log_from = 1;
     stub->blocked = true;

@@ -3,7 +3,7 @@
  * handler is atomic. A slot is persisted before its ACK leaves; a GRANTED is not: what a node
  * forgets of these over a crash, the epoch change through which it comes back makes good.
  */
-#include "room.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -69,7 +69,7 @@ void wme_acknowledge(step s, bool again)
         wme_out_send(s.out, s.node->ack_all && !again ? wme_others(s.node) : wme_bit(owner), &m);
 }
 
-void wme_accept_invoke(step s, wme_op *op)
+static void accept_invoke(step s, wme_op *op)
 {
     wme_stub *stub = s.stub;
     wme_record *now = &stub->now;
@@ -96,7 +96,7 @@ void wme_invoke(step s)
     assert(stub->now.owner == s.node->me && !stub->blocked && !wme_is_open(stub));
     if (op->id == 0)
         op->id = wme_op_id(stub->now.epoch, stub->now.sn + 1);
-    wme_accept_invoke(s, op);
+    accept_invoke(s, op);
     wme_message m = {.kind = WME_INVOKE,
                      .epoch = stub->now.epoch,
                      .sn = stub->now.sn,
@@ -116,7 +116,7 @@ void wme_invoke(step s)
 
 static void receive_invoke(step s, const wme_early *m)
 {
-    wme_accept_invoke(s, m->op);
+    accept_invoke(s, m->op);
     wme_log_cut(s.stub, m->stable);
     wme_acknowledge(s, false);
     commit_if_acknowledged(s);
@@ -294,7 +294,7 @@ void wme_tick(wme_stub *stub, wme_node *node, wme_out *out)
 
 void wme_start(wme_stub *stub, const wme_node *node, uint8_t first_owner)
 {
-    assert(node->nodes >= 1 && node->nodes <= WME_MOST_NODES && first_owner < node->nodes);
+    assert(node->nodes >= 1 && node->nodes <= WME_MAX_NODES && first_owner < node->nodes);
     memset(stub, 0, sizeof *stub);
     stub->now.epoch = 1;
     stub->now.owner = first_owner;
@@ -327,9 +327,16 @@ bool wme_may_rest(const wme_stub *stub, const wme_node *node)
            stub->now.queued == 0 && stub->request <= stub->now.granted[node->me];
 }
 
+bool wme_waits(const wme_stub *stub)
+{
+    return stub->away != 0 || stub->blocked || stub->state == WME_REQUESTING || wme_is_open(stub) ||
+           wme_has_early(stub);
+}
+
 bool wme_may_sleep_on(const wme_record *now, uint64_t executed, const wme_message *sync)
 {
-    return sync->epoch == now->epoch && sync->sn == now->sn && sync->executed == executed;
+    return sync->epoch == now->epoch && sync->sn == now->sn && sync->executed == executed &&
+           executed == now->ops; /* else the owner waits for an acknowledgement */
 }
 
 void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint64_t executed)
@@ -345,7 +352,7 @@ void wme_end(wme_stub *stub)
 {
     wme_op_drop(stub->issued);
     wme_op_drop(stub->now.last);
-    wme_op_drop(stub->best.last);
+    wme_forget_best(stub);
     wme_log_clear(stub);
     wme_forget_early(stub);
     memset(stub, 0, sizeof *stub);

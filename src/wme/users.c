@@ -1,11 +1,9 @@
 /*
  * The users of a stub, and who is next when the token is here: the try and exit of figure 1, and
  * beyond it many users at one node. They enter one after the other without a message, but not more
- * than WME_MOST_OVERTAKING of them while another node waits for the token.
+ * than WME_MAX_OVERTAKING of them while another node waits for the token.
  */
-#include "room.h"
-
-#define MOST_ENTRY ((1ULL << WME_ENTRY_BITS) - 1)
+#include "internal.h"
 
 void wme_tell(step s, wme_verb what, wme_user *user)
 {
@@ -15,7 +13,7 @@ void wme_tell(step s, wme_verb what, wme_user *user)
     if (what == WME_CRIT || what == WME_KEPT)
         a.token = user->token;
     else
-        user->place = WME_OUT;
+        user->phase = WME_OUT;
     wme_out_append(s.out, &a);
 }
 
@@ -23,7 +21,7 @@ void wme_tell(step s, wme_verb what, wme_user *user)
 
 static void add(wme_stub *stub, wme_user *user)
 {
-    user->place = WME_WAITING;
+    user->phase = WME_WAITING;
     user->next = NULL;
     user->previous = stub->last;
     *(stub->last != NULL ? &stub->last->next : &stub->first) = user;
@@ -32,7 +30,7 @@ static void add(wme_stub *stub, wme_user *user)
 
 static void add_first(wme_stub *stub, wme_user *user)
 {
-    user->place = WME_WAITING;
+    user->phase = WME_WAITING;
     user->previous = NULL;
     user->next = stub->first;
     *(stub->first != NULL ? &stub->first->previous : &stub->last) = user;
@@ -44,7 +42,7 @@ static void take_out(wme_stub *stub, wme_user *user)
     *(user->previous != NULL ? &user->previous->next : &stub->first) = user->next;
     *(user->next != NULL ? &user->next->previous : &stub->last) = user->previous;
     user->next = user->previous = NULL;
-    user->place = WME_OUT;
+    user->phase = WME_OUT;
 }
 
 static void give_token(step s, wme_verb what)
@@ -58,7 +56,7 @@ static void let_in(step s)
 {
     wme_user *user = s.stub->first;
     take_out(s.stub, user);
-    user->place = WME_INSIDE;
+    user->phase = WME_INSIDE;
     s.stub->inside = user;
     s.stub->state = WME_CS_IDLE;
     give_token(s, WME_CRIT);
@@ -92,7 +90,7 @@ static bool is_over(const wme_record *now, uint64_t token)
 {
     uint64_t epoch = epoch_of(token);
     if (now->epoch == epoch)
-        return now->entry > (token & MOST_ENTRY);
+        return now->entry > (token & WME_LAST_NUMBER);
     return now->epoch > epoch + 1 || (now->epoch == epoch + 1 && now->entry > 0);
 }
 
@@ -128,8 +126,8 @@ void wme_serve(step s)
     assert(stub->now.owner == s.node->me && !stub->blocked && stub->inside == NULL);
     if (!asks)
         stub->state = WME_TOKEN_HELD; /* what it asked for it has, whoever is served now */
-    if (stub->now.entry == MOST_ENTRY) {
-        wme_block(s); /* the next epoch counts anew */
+    if (stub->now.entry == WME_LAST_NUMBER || stub->now.sn == WME_LAST_NUMBER) {
+        wme_block(s);
         return;
     }
     /* Who is doubted would be ejected before long, and all would wait for that. */
@@ -140,7 +138,7 @@ void wme_serve(step s)
                 return;
             }
             wme_queue_remove(&stub->now, next); /* nobody here wants it any more */
-        } else if (asks || stub->first == NULL || stub->overtaking == WME_MOST_OVERTAKING) {
+        } else if (asks || stub->first == NULL || stub->overtaking == WME_MAX_OVERTAKING) {
             wme_grant(s, next, stub->now.asked[next]);
             return;
         } else {
@@ -208,7 +206,7 @@ static void want_in(step s)
 
 wme_refusal wme_try(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
 {
-    if (user->place != WME_OUT)
+    if (user->phase != WME_OUT)
         return refuse(node, WME_TWICE);
     user->resumes = 0;
     add(stub, user);
@@ -218,11 +216,13 @@ wme_refusal wme_try(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out
 
 wme_refusal wme_resume(wme_stub *stub, wme_node *node, wme_user *user, uint64_t token, wme_out *out)
 {
-    if (user->place != WME_OUT)
+    if (user->phase != WME_OUT)
         return refuse(node, WME_TWICE);
     step s = {stub, node, out};
-    if (epoch_of(token) == 0 || stub->inside != NULL || is_over(&stub->now, token) ||
-        count_resuming(stub) == WME_MOST_RESUMING) {
+    /* Who is inside here, in an epoch before that of the token, is not any more, and will hear. */
+    bool taken = stub->inside != NULL && epoch_of(token) <= stub->now.epoch;
+    if (epoch_of(token) == 0 || taken || is_over(&stub->now, token) ||
+        count_resuming(stub) == WME_MAX_RESUMING) {
         wme_tell(s, WME_EJECTED, user);
         return WME_FINE;
     }
@@ -237,13 +237,15 @@ wme_refusal wme_issue(wme_stub *stub, wme_node *node, wme_user *user, wme_op *op
     step s = {stub, node, out};
     if (stub->inside != user || stub->state != WME_CS_IDLE || stub->leaves)
         return refuse(node, WME_NOT_INSIDE);
-    if (op->bytes > WME_MOST_OP)
+    if (op->bytes > WME_MAX_OP)
         return refuse(node, WME_OVERSIZED);
     op->id = 0;
     op->origin = node->me;
     stub->issued = wme_op_keep(op);
     stub->state = WME_CS_ISSUING;
-    if (!stub->blocked)
+    if (stub->now.sn == WME_LAST_NUMBER)
+        wme_block(s); /* it is invoked in the next epoch */
+    else if (!stub->blocked)
         wme_invoke(s);
     return WME_FINE;
 }
@@ -262,12 +264,12 @@ wme_refusal wme_exit(wme_stub *stub, wme_node *node, wme_user *user, wme_out *ou
 void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
 {
     step s = {stub, node, out};
-    if (user->place == WME_WAITING)
+    if (user->phase == WME_WAITING)
         take_out(stub, user);
-    if (user->place != WME_INSIDE)
+    if (user->phase != WME_INSIDE)
         return;
     assert(stub->inside == user);
-    user->place = WME_OUT;
+    user->phase = WME_OUT;
     stub->inside = NULL;
     stub->leaves = true; /* what it has issued goes its way first */
     if (!stub->blocked && stub->state == WME_CS_IDLE)
@@ -276,7 +278,7 @@ void wme_leave(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
 
 void wme_revoke(wme_stub *stub, wme_node *node, wme_user *user, wme_out *out)
 {
-    if (user->place == WME_INSIDE)
+    if (user->phase == WME_INSIDE)
         wme_block((step){stub, node, out});
     wme_leave(stub, node, user, out);
 }
@@ -286,7 +288,7 @@ bool wme_yield(wme_stub *stub, wme_node *node, uint8_t to, wme_out *out)
 {
     step s = {stub, node, out};
     if (stub->blocked || stub->suspended || stub->state != WME_TOKEN_HELD || to >= node->nodes ||
-        to == node->me || wme_doubts(s, to))
+        to == node->me || wme_doubts(s, to) || stub->now.sn == WME_LAST_NUMBER)
         return false;
     wme_grant(s, to, stub->now.granted[to]);
     return true;

@@ -15,25 +15,25 @@
  * next, catchup.c how a node that missed something gets it, rejoin.c how one that has lost what it
  * knew comes to count again.
  */
-#ifndef BATON_WME_H
-#define BATON_WME_H
+#ifndef BATON_WME_WME_H
+#define BATON_WME_WME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    WME_MOST_NODES = 9,
-    WME_MOST_OP = 65536,     /* bytes of an operation */
-    WME_MOST_LOG = 16,       /* operations kept for nodes that missed them */
-    WME_MOST_EARLY = 4,      /* messages kept until those before them have come */
-    WME_MOST_OVERTAKING = 8, /* local users let in while another node waits for the token */
-    WME_MOST_RESUMING = 8,   /* users that wait to resume at one node; one of them can, at most */
-    WME_MOST_ACTIONS = 96,   /* of one step */
-    WME_ENTRY_BITS = 40,     /* of a token; the epoch has the others */
+    WME_MAX_NODES = 9,
+    WME_MAX_OP = 65536,     /* bytes of an operation */
+    WME_MAX_LOG = 16,       /* operations kept for nodes that missed them */
+    WME_MAX_EARLY = 4,      /* messages kept until those before them have come */
+    WME_MAX_OVERTAKING = 8, /* local users let in while another node waits for the token */
+    WME_MAX_RESUMING = 8,   /* users that wait to resume at one node; one of them can, at most */
+    WME_MAX_ACTIONS = 96,   /* of one step */
+    WME_ENTRY_BITS = 40,    /* of a token; the epoch has the others */
 };
-#define WME_MOST_EPOCH ((1ULL << (63 - WME_ENTRY_BITS)) - 2) /* a token is no negative number */
-#define WME_MOST_NONCE (UINT64_MAX / 2)
+#define WME_MAX_EPOCH ((1ULL << (63 - WME_ENTRY_BITS)) - 2) /* a token is no negative number */
+#define WME_MAX_NONCE (UINT64_MAX / 2)
 
 /* ---- operations ---- */
 
@@ -61,13 +61,13 @@ void wme_op_drop(wme_op *op);
  */
 typedef struct wme_record {
     uint64_t epoch;
-    uint64_t sn;                      /* of the last slot */
-    uint64_t ops;                     /* number of the last operation */
-    uint64_t op_sn;                   /* its slot; 0 if it was in an earlier epoch */
-    wme_op *last;                     /* it; NULL only if op_sn is 0 */
-    uint64_t granted[WME_MOST_NODES]; /* last request of each node that was granted */
-    uint64_t asked[WME_MOST_NODES];   /* request of each node in the queue */
-    uint8_t queue[WME_MOST_NODES];    /* nodes that ask, first come first */
+    uint64_t sn;                     /* of the last slot */
+    uint64_t ops;                    /* number of the last operation */
+    uint64_t op_sn;                  /* its slot; 0 if it was in an earlier epoch */
+    wme_op *last;                    /* it; NULL only if op_sn is 0 */
+    uint64_t granted[WME_MAX_NODES]; /* last request of each node that was granted */
+    uint64_t asked[WME_MAX_NODES];   /* request of each node in the queue */
+    uint8_t queue[WME_MAX_NODES];    /* nodes that ask, first come first */
     uint8_t queued;
     uint8_t owner;  /* of the token */
     uint64_t entry; /* stays inside in this epoch, as of the last GRANTED; the owner counts on */
@@ -122,9 +122,9 @@ typedef struct wme_message {
     uint8_t count;     /* STATE: operations in `ops`, the last of them has number `executed` */
     wme_op *op;        /* INVOKE */
     wme_record record; /* NEWEP STATE PROMISE ACCEPT DECIDED */
-    wme_op *ops[WME_MOST_LOG];
+    wme_op *ops[WME_MAX_LOG];
     /* STATE with snapshot: both are filled in by who has the resource, when it sends this. */
-    uint64_t answered[WME_MOST_NODES]; /* id of the last operation of each origin executed in it */
+    uint64_t answered[WME_MAX_NODES]; /* id of the last operation of each origin executed in it */
     void *resource;
 } wme_message;
 
@@ -169,7 +169,7 @@ typedef struct wme_action {
  */
 typedef struct wme_out {
     uint32_t count;
-    wme_action actions[WME_MOST_ACTIONS];
+    wme_action actions[WME_MAX_ACTIONS];
 } wme_out;
 
 /* Forgets all; drops the operations. An out of zeroes is empty. */
@@ -182,8 +182,8 @@ typedef enum wme_refusal {
     WME_FINE,
     WME_UNKNOWN_SENDER,
     WME_MALFORMED,     /* a field that cannot be */
-    WME_ABSURD_EPOCH,  /* beyond WME_MOST_EPOCH */
-    WME_OVERSIZED,     /* an operation beyond WME_MOST_OP */
+    WME_ABSURD_EPOCH,  /* beyond WME_MAX_EPOCH */
+    WME_OVERSIZED,     /* an operation beyond WME_MAX_OP */
     WME_NOT_THE_OWNER, /* a slot from somebody who has no token */
     WME_NOT_INSIDE,    /* the user is not inside, or has something going already */
     WME_TWICE,         /* the user waits already, or is inside */
@@ -201,12 +201,12 @@ typedef struct wme_node {
     uint64_t refused[WME_REFUSALS]; /* counted */
 } wme_node;
 
-typedef enum wme_place { WME_OUT, WME_WAITING, WME_INSIDE } wme_place;
+typedef enum wme_phase { WME_OUT, WME_WAITING, WME_INSIDE } wme_phase;
 
 /* One who uses a lock. All zero at first; belongs to who runs the node, stays while not WME_OUT. */
 struct wme_user {
     wme_user *next, *previous; /* in the queue */
-    wme_place place;
+    wme_phase phase;
     uint64_t token;
     uint64_t resumes; /* while it waits: the token of the section that it goes on with, or 0 */
 };
@@ -229,7 +229,9 @@ typedef struct wme_early {
 } wme_early;
 
 /*
- * One node's part of a lock. Belongs to who runs the node; only the functions below change it.
+ * One node's part of a lock. Belongs to who runs the node; only the functions below change it. A
+ * lock that is only held, or only known, must be small: what it needs for operations, for an epoch
+ * change and for messages out of order has memory of its own while it is there.
  *
  *   executed == now.ops        everything was run on the local resource
  *   executed == now.ops - 1    all but the last operation, which is `open`: not known to be
@@ -250,7 +252,7 @@ typedef struct wme_stub {
     uint16_t acks;       /* for the open operation */
     uint16_t early_acks; /* for slot now.sn + 1 */
     uint16_t gathered;   /* nodes whose NEWEP for this epoch was counted */
-    wme_record best;     /* of these */
+    wme_record *best;    /* of these; NULL if there are none */
     bool replaced;       /* one of these suspects the owner, */
     bool owner_speaks;   /* which is among them */
     uint16_t resuming;   /* of these: where a user waits to resume */
@@ -261,11 +263,11 @@ typedef struct wme_stub {
     uint64_t counts_from; /* no earlier epoch is adopted; 0: not enough have answered */
     uint16_t others_away; /* nodes that were so when last heard of */
 
-    wme_op *log[WME_MOST_LOG]; /* operation k at k % WME_MOST_LOG, for log_from <= k <= now.ops */
+    wme_op **log; /* operation k at k % WME_MAX_LOG, for log_from <= k <= now.ops; or NULL */
     uint64_t log_from;
-    uint64_t known[WME_MOST_NODES]; /* operations that each node is known to have executed */
-    wme_early early[WME_MOST_EARLY];
-    uint8_t next_early; /* the one to be replaced next */
+    uint64_t known[WME_MAX_NODES]; /* operations that each node is known to have executed */
+    wme_early *early;              /* WME_MAX_EARLY of them; NULL if there are none */
+    uint8_t next_early;            /* the one to be replaced next */
 
     wme_user *first, *last; /* users that wait, first come first */
     wme_user *inside;       /* NULL with CS_*: it is gone */
@@ -286,7 +288,7 @@ void wme_restart(wme_stub *stub, wme_node *node, const wme_record *durable, uint
 /*
  * After a restart of a node that has lost what it knew of the lock: it counts for nothing before it
  * has rejoined, and nothing is persisted until then. `nonce`: never the same twice, 1 to
- * WME_MOST_NONCE.
+ * WME_MAX_NONCE.
  */
 void wme_rejoin(wme_stub *stub, wme_node *node, uint64_t nonce, wme_out *out);
 /*
@@ -295,6 +297,11 @@ void wme_rejoin(wme_stub *stub, wme_node *node, uint64_t nonce, wme_out *out);
  * between begins by wme_restart.
  */
 bool wme_may_rest(const wme_stub *stub, const wme_node *node);
+/*
+ * Whether something is awaited from other nodes. Only then must wme_tick be called, now and then,
+ * if links lose nothing while they last: a link that begins is another reason to.
+ */
+bool wme_waits(const wme_stub *stub);
 /* Whether a SYNC would lead to nothing. */
 bool wme_may_sleep_on(const wme_record *now, uint64_t executed, const wme_message *sync);
 void wme_wake(wme_stub *stub, const wme_node *node, const wme_record *now, uint64_t executed);

@@ -111,7 +111,7 @@ static void take_part(baton_participant *me, baton_card *card)
 /* Whether the board shows somebody doing that with the lock: this process, or anybody else. */
 static bool is_seen(baton_doing doing, uint32_t lock, bool me)
 {
-    static baton_seen seen[BATON_MOST_ON_BOARD];
+    static baton_seen seen[BATON_MAX_ON_BOARD];
     int cards = baton_board_look(board, seen);
     for (int i = 0; i < cards; i++)
         if (seen[i].doing == doing && seen[i].lock == lock && (seen[i].process == getpid()) == me)

@@ -6,11 +6,6 @@ check=$build/baton-check
 cd "$root" || exit 1
 
 check 'every lock at the quick bounds' "$check" --all --quick
-says() { # WORDS COMMAND...
-    local words=$1
-    shift
-    "$@" | grep -qF -- "$words"
-}
 check 'the search says that it was exhausted' says 'exhausted' "$check" dt1 -n 2 -p 2 -m c11
 check 'every property has a verdict' test \
     "$("$check" dt2 -n 2 -p 2 | grep -cE '^  (mutual exclusion|deadlock freedom|FIFO|wait-free exit|memory safety) +holds$')" -eq 5
@@ -24,13 +19,17 @@ check 'the limit has an exit code' bash -c "'$check' filter -n 4 --limit 1000; [
 check 'and is said to be the limit' says 'stopped at the limit' bash -c "'$check' filter -n 4 --limit 1000 || true"
 check 'JSON' test "$("$check" mcs -n 2 -p 2 --figures --json | jq -r '.exit_waits, .rmr_dsm' | xargs)" = 'true 4'
 
+check 'reductions lose no execution' test \
+    "$("$check" dt1 -n 3 --json | jq .executions)" = "$("$check" dt1 -n 3 --no-reduction --json | jq .executions)"
+
 # ---- programs ----
-check 'programs are listed' test "$("$check" --list | grep -cxE 'dt1|splitter|tree|wide')" -eq 4
+check 'programs are listed' test "$("$check" --list | grep -cxE 'dt1|splitter|tree|wide|park')" -eq 5
 check 'a program: its outcomes are judged' says 'outcome            holds' "$check" splitter -n 3 -m c11
 check 'a program: its figures' test \
     "$("$check" tree-bounds -n 3 --json | jq -r '.program, .figures.marked, .figures.depth' | xargs)" = 'tree-bounds 5 2'
 check 'a program: no word of passages' test \
     "$("$check" tree-bounds -n 2 --json | jq 'has("lock") or has("passages") or has("resting")')" = false
+check 'sleeping and waking: nobody sleeps for ever' says 'deadlock freedom   holds' "$check" park -n 3 -m c11
 check 'a program at random' says 'random runs done' "$check" tree -n 4 -m c11 --random 7 --runs 50
 
 # ---- somebody's own lock ----
@@ -68,6 +67,7 @@ done
 refuse 64 'does not take so many' 'five for the splitter' "$check" splitter -n 5
 refuse 64 '--memory is' 'unknown memory' "$check" dt1 -m tso
 refuse 64 'nobody who moves' 'all resting' "$check" dt1 -n 2 --resting 2
+refuse 64 'exclude each other' 'quick and deep' "$check" --all --quick --deep
 refuse 64 'is no option' 'unknown option' "$check" dt1 --fast
 refuse 64 'wants a value' 'value missing' "$check" dt1 -n
 refuse 64 'No such file' 'replay of nothing' "$check" replay "$scratch/nothing"

@@ -4,12 +4,6 @@
 . "$(dirname "$0")/tap.inc"
 baton=$build/baton
 
-says() { # WORDS COMMAND...
-    local words=$1
-    shift
-    "$@" | grep -qF -- "$words"
-}
-
 # ---- help and version ----
 check 'help' says 'Usage: baton COMMAND' "$baton" --help
 check 'help about bench' says 'Usage: baton bench' "$baton" help bench
@@ -123,4 +117,36 @@ refuse 1 'cannot write the plot' 'bench --collect: plot into nowhere' \
     "$baton" bench --collect --seconds 1 --rounds 1 --plot "$scratch/no/plot.svg"
 refuse 1 'no memory' 'bench --collect: more memory than the system allows' \
     bash -c "ulimit -v 40000; '$baton' bench --collect --value 65536 --seconds 1 --rounds 1"
+
+# ---- bench --at; with somebody there: test_bench_load.py ----
+for option in '--clients 2' '--mix lock' '--locks 2' '--operation set' '--size 2' '--rate 2' '--count 2' \
+    '--warm-up 2' '--prefix x' '--password-file x'; do
+    # shellcheck disable=SC2086 # an option and its value
+    refuse 64 "${option% *} needs --at" "bench $option without --at" "$baton" bench $option
+done
+for option in '--threads 2' '--inside 5' --park --no-peers '--value 5' --collect --board '--rounds 2'; do
+    # shellcheck disable=SC2086 # an option and its value
+    refuse 64 "${option% *} does not go with --at" "bench --at $option" "$baton" bench --at a:1 $option
+done
+load() { "$baton" bench --at "$scratch/nobody" "$@"; }
+refuse 69 "cannot reach $scratch/nobody" 'bench --at: nobody is there' load
+refuse 64 "unexpected 'dt1'" 'bench --at: a lock' load dt1
+for list in '' word 'a:1,' 'a:1,,b:1'; do
+    refuse 64 '--at takes one, as in' "bench --at '$list'" "$baton" bench --at "$list"
+done
+for mix in '' word issue=0 issue=1001 issue=x 'lock,lock' 'lock,'; do
+    refuse 64 '--mix takes one, as in' "bench --at: mix '$mix'" load --mix "$mix"
+done
+for size in '' 0 32001 9-8 x 1-32001; do
+    refuse 64 '--size takes bytes' "bench --at: size '$size'" load --size "$size"
+done
+refuse 64 '--clients takes' 'bench --at: no clients' load --clients 0
+refuse 64 '--clients takes' 'bench --at: too many clients' load -c 10001
+refuse 64 '--locks takes' 'bench --at: no locks' load --locks 0
+refuse 64 '--rate takes operations per second' 'bench --at: no rate' load --rate 0
+refuse 64 '--count takes' 'bench --at: no count' load -n 0
+refuse 64 '--warm-up takes seconds' 'bench --at: bad warm-up' load --warm-up -1
+refuse 64 '--operation is one of these' 'bench --at: bad operation' load --operation DEL
+refuse 64 '--prefix takes' 'bench --at: no prefix' load --prefix ''
+refuse 64 '--prefix takes' 'bench --at: too long a prefix' load --prefix "$(printf '%0201d' 0)"
 finish

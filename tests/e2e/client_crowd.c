@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -104,4 +105,41 @@ void crowd_that_does_both(void **unused)
 {
     (void)unused;
     crowd(CROWD / 2);
+}
+
+static void *try_on(void *unused)
+{
+    (void)unused;
+    while (shared.next == 0) {
+        uint64_t token;
+        int result = baton_client_try(shared.client, "anew", &token);
+        if (result == BATON_OK)
+            baton_client_exit(shared.client, "anew", token);
+        else if (result != BATON_BUSY && result != BATON_UNREACHABLE && result != BATON_LOST)
+            shared.failures++;
+    }
+    return NULL;
+}
+
+/* All want a new connection at the same time, and share the attempt. */
+void crowd_that_connects_anew(void **unused)
+{
+    (void)unused;
+    memset(&shared, 0, sizeof shared);
+    stop_server(SIGTERM); /* one that knows of no lease: when it is killed, nobody has to wait */
+    start_server(NULL);
+    shared.client = open_plain();
+    pthread_t thread[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, try_on, NULL), 0);
+    for (int i = 0; i < 4; i++) {
+        rest(50);
+        stop_server(SIGKILL);
+        start_server(NULL);
+    }
+    shared.next = 1;
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(shared.failures, 0);
+    baton_client_close(shared.client);
 }

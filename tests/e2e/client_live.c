@@ -172,6 +172,41 @@ static void several_addresses(void **unused)
     }
 }
 
+/* Which lease it is depends on who answers. */
+static void lease_of_a_cluster(void **unused)
+{
+    (void)unused;
+    const baton_client_options options = {.lease_ms = 60000, .cluster_lease_ms = 5000};
+    baton_client *c = open_with(options), *unleased;
+    uint64_t token = lock(c, "leased");
+    assert_true(baton_client_lease_left_ms(c, "leased", token) > 30000);
+    baton_client_close(c);
+    stop_server(SIGTERM);
+    start_node();
+    c = open_with(options);
+    assert_true(baton_client_is_cluster(c));
+    token = lock(c, "leased");
+    int64_t left = baton_client_lease_left_ms(c, "leased", token);
+    assert_true(left > 0 && left < 5000);
+    assert_int_equal(baton_client_exit(c, "leased", token), BATON_OK);
+    assert_int_equal(baton_client_try(c, "leased", &token), BATON_OK); /* over the main line */
+    left = baton_client_lease_left_ms(c, "leased", token);
+    assert_true(left > 0 && left < 5000);
+    rest(6000); /* longer than that lease: it is renewed */
+    assert_true(baton_client_holds(c, "leased", token));
+    baton_client_close(c);
+    c = open_with((baton_client_options){.lease_ms = 60000}); /* not said: the same */
+    token = lock(c, "leased");
+    assert_true(baton_client_lease_left_ms(c, "leased", token) > 30000);
+    baton_client_close(c);
+    stop_server(SIGTERM);
+    start_server(NULL);
+    assert_int_equal(
+        baton_client_open(&(baton_client_options){.address = server_path, .cluster_lease_ms = 5000},
+                          &unleased),
+        BATON_BAD_ARGUMENT);
+}
+
 static void names(void **unused)
 {
     (void)unused;
@@ -255,12 +290,15 @@ static void figures(void **unused)
     baton_client_close(b);
 }
 
+#define in_a_cluster(test) cmocka_unit_test_setup_teardown(test, cluster_set_up, cluster_tear_down)
+
 int main(int argc, char **argv)
 {
     if (argc != 3) {
         fputs("usage: client_live BATON SCRATCH\n", stderr);
         return 2;
     }
+    cmocka_set_test_filter(getenv("CLIENT_TESTS")); /* a pattern; all if there is none */
     if (world_begin(argv[1], argv[2]) != 0)
         return 2;
     const struct CMUnitTest tests[] = {
@@ -271,14 +309,25 @@ int main(int argc, char **argv)
         cmocka_unit_test(crowd_that_waits),
         cmocka_unit_test(crowd_that_tries),
         cmocka_unit_test(crowd_that_does_both),
+        cmocka_unit_test(crowd_that_connects_anew),
         cmocka_unit_test(wait_that_times_out),
         cmocka_unit_test(lost_by_release),
         cmocka_unit_test(lost_by_death_of_the_server),
         cmocka_unit_test(lost_by_own_clock),
         cmocka_unit_test(wait_longer_than_the_lease),
+        cmocka_unit_test(slow_to_hear_of_a_loss),
+        cmocka_unit_test(child_that_closes),
         cmocka_unit_test(passwords),
         cmocka_unit_test(nobody_there),
         cmocka_unit_test(several_addresses),
+        cmocka_unit_test(lease_of_a_cluster),
+        in_a_cluster(wait_at_a_node_that_hangs),
+        in_a_cluster(wait_beside_a_line_elsewhere),
+        in_a_cluster(operation_at_a_node_that_hangs),
+        in_a_cluster(many_leave_a_node_that_hangs),
+        in_a_cluster(no_descriptor_is_spare),
+        in_a_cluster(names_are_away),
+        in_a_cluster(names_are_away_when_a_node_dies),
         cmocka_unit_test(names),
         cmocka_unit_test(no_descriptor_is_left),
         cmocka_unit_test(figures),

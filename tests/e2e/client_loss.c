@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* What a thread that waited has found. */
 static struct {
@@ -134,4 +136,75 @@ void wait_longer_than_the_lease(void **unused)
     assert_true(baton_client_count(b).lost == 0);
     baton_client_close(a);
     baton_client_close(b);
+}
+
+static atomic_bool hears, may_return;
+
+static void hear_slowly(void *context, const char *name, uint64_t token)
+{
+    (void)context, (void)name, (void)token;
+    hears = true;
+    for (int i = 0; i < PATIENCE_MS && !may_return; i++)
+        rest(1);
+}
+
+/* The process is told of one loss, and takes its time; what else it holds is renewed meanwhile. */
+void slow_to_hear_of_a_loss(void **unused)
+{
+    (void)unused;
+    baton_client *c = open_with((baton_client_options){.lease_ms = 600, .lost = hear_slowly});
+    uint64_t gone = lock(c, "gone"), kept = lock(c, "kept"), tried;
+    assert_int_equal(baton_client_try(c, "tried", &tried), BATON_OK);
+    hears = may_return = false;
+    release("gone", gone);
+    for (int i = 0; i < PATIENCE_MS && !hears; i++)
+        rest(1);
+    assert_true(hears);
+    rest(1800); /* three leases */
+    bool held = baton_client_holds(c, "kept", kept) && baton_client_holds(c, "tried", tried);
+    may_return = true;
+    assert_true(held);
+    assert_int_equal(baton_client_exit(c, "kept", kept), BATON_OK);
+    assert_int_equal(baton_client_exit(c, "tried", tried), BATON_OK);
+    assert_true(baton_client_count(c).lost == 1);
+    baton_client_close(c);
+}
+
+/* What a child finds of its parent's client: how many things are wrong. */
+static int be_a_child(baton_client *c, uint64_t token)
+{
+    char name[BATON_CLIENT_NAME_BYTES];
+    uint64_t other;
+    alarm(PATIENCE_MS / 1000); /* lest it wait for ever */
+    int wrong = baton_client_holds(c, "family", token);
+    wrong += baton_client_lease_left_ms(c, "family", token) != 0;
+    wrong += baton_client_try(c, "else", &other) != BATON_BAD_ARGUMENT;
+    wrong += baton_client_lock(c, "else", 1000, &other) != BATON_BAD_ARGUMENT;
+    wrong += baton_client_exit(c, "family", token) != BATON_BAD_ARGUMENT;
+    wrong += baton_client_lost(c, name, &other) != BATON_BAD_ARGUMENT;
+    baton_client_close(c);
+    return wrong;
+}
+
+/* A child closes the client; its parent holds what it held, and goes on renewing it. */
+void child_that_closes(void **unused)
+{
+    (void)unused;
+    int status;
+    baton_client *c = open_with((baton_client_options){.lease_ms = 600}), *other = open_plain();
+    uint64_t token = lock(c, "family"), tried, ignored;
+    assert_int_equal(baton_client_try(c, "tried", &tried), BATON_OK);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(be_a_child(c, token));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    rest(1200);
+    assert_int_equal(baton_client_try(other, "family", &ignored), BATON_BUSY);
+    assert_true(baton_client_holds(c, "tried", tried));
+    assert_int_equal(baton_client_exit(c, "tried", tried), BATON_OK);
+    assert_int_equal(baton_client_exit(c, "family", token), BATON_OK);
+    baton_client_close(c);
+    baton_client_close(other);
 }

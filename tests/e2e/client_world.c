@@ -1,5 +1,6 @@
 /* The world around the tests of the client: a server, clients of it, and what they ask for. */
 #include "client_world.h"
+#include "port.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -14,33 +16,25 @@
 #include <unistd.h>
 
 static const char *baton;
-static char state[200];
+static char state[200], data[200], directory[200];
+static char peers[200];
+static int client_port[NODES];
+pid_t node[NODES];
 char server_path[200], server_secret[200];
 pid_t server;
 
 int world_begin(const char *program, const char *scratch)
 {
     baton = program;
+    snprintf(directory, sizeof directory, "%s", scratch);
     snprintf(server_path, sizeof server_path, "%s/client-socket", scratch);
     snprintf(state, sizeof state, "%s/client-tokens", scratch);
+    snprintf(data, sizeof data, "%s/client-data", scratch);
     snprintf(server_secret, sizeof server_secret, "%s/client-secret", scratch);
     int at = open(server_secret, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (at < 0 || write(at, "open sesame\n", 12) != 12)
         return -1;
     return close(at);
-}
-
-uint64_t now_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
-}
-
-void rest(unsigned ms)
-{
-    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-    nanosleep(&t, NULL);
 }
 
 static int connect_raw(void)
@@ -55,17 +49,16 @@ static int connect_raw(void)
     return -1;
 }
 
-void start_server(const char *auth_file)
+/* And does not outlive the tests. */
+static void become_quiet(void)
 {
-    server = fork();
-    assert_true(server >= 0);
-    if (server == 0) {
-        int log = open("/dev/null", O_WRONLY);
-        dup2(log, 2);
-        execl(baton, baton, "serve", "--listen", server_path, "--state", state, "--loops", "2",
-              auth_file != NULL ? "--auth-file" : NULL, auth_file, NULL);
-        _exit(127);
-    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int log = open("/dev/null", O_WRONLY);
+    dup2(log, 2);
+}
+
+static void await_server(void)
+{
     for (int i = 0; i < PATIENCE_MS / 10; i++) {
         int at = connect_raw();
         if (at >= 0) {
@@ -77,10 +70,113 @@ void start_server(const char *auth_file)
     fail_msg("the server does not answer");
 }
 
+void start_server(const char *auth_file)
+{
+    server = fork();
+    assert_true(server >= 0);
+    if (server == 0) {
+        become_quiet();
+        execl(baton, baton, "serve", "--listen", server_path, "--state", state, "--loops", "2",
+              auth_file != NULL ? "--auth-file" : NULL, auth_file, NULL);
+        _exit(127);
+    }
+    await_server();
+}
+
+void start_node(void)
+{
+    char alone[64];
+    snprintf(alone, sizeof alone, "a=127.0.0.1:%d", take_port());
+    server = fork();
+    assert_true(server >= 0);
+    if (server == 0) {
+        become_quiet();
+        execl(baton, baton, "node", "--id", "a", "--peers", alone, "--client", server_path,
+              "--data", data, NULL);
+        _exit(127);
+    }
+    await_server();
+}
+
 void stop_server(int with)
 {
     kill(server, with);
     waitpid(server, NULL, 0);
+}
+
+/* ---- a cluster ---- */
+
+const char *nodes_from(int first)
+{
+    static char list[NODES * sizeof directory];
+    size_t bytes = 0;
+    for (int i = 0; i < NODES; i++)
+        bytes += (size_t)snprintf(list + bytes, sizeof list - bytes, "%s%s/node-%c",
+                                  i > 0 ? "," : "", directory, 'a' + (first + i) % NODES);
+    return list;
+}
+
+int node_port(int which)
+{
+    return client_port[which];
+}
+
+void revive_node(int which)
+{
+    char id[] = {(char)('a' + which), '\0'}, path[300], port[32], its_data[300];
+    snprintf(path, sizeof path, "%s/node-%s", directory, id);
+    snprintf(port, sizeof port, "127.0.0.1:%d", client_port[which]);
+    snprintf(its_data, sizeof its_data, "%s/data-%s", directory, id);
+    node[which] = fork();
+    assert_true(node[which] >= 0);
+    if (node[which] == 0) {
+        become_quiet();
+        execl(baton, baton, "node", "--id", id, "--peers", peers, "--client", path, "--client",
+              port, "--data", its_data, NULL);
+        _exit(127);
+    }
+}
+
+/* It counts when it has heard of the others; until then it lets nobody in. */
+static void await_node(int which)
+{
+    char address[300];
+    uint64_t token;
+    int result = BATON_BUSY;
+    snprintf(address, sizeof address, "%s/node-%c", directory, 'a' + which);
+    baton_client *c = open_at(address, (baton_client_options){0});
+    for (int i = 0; i < PATIENCE_MS / 10 && result != BATON_OK; i++) {
+        result = baton_client_lock(c, "first", PATIENCE_MS, &token);
+        if (result != BATON_OK)
+            rest(10);
+    }
+    assert_int_equal(result, BATON_OK);
+    baton_client_close(c);
+}
+
+void start_cluster(void)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < NODES; i++) {
+        client_port[i] = take_port();
+        bytes += (size_t)snprintf(peers + bytes, sizeof peers - bytes, "%s%c=127.0.0.1:%d",
+                                  i > 0 ? "," : "", 'a' + i, take_port());
+    }
+    for (int i = 0; i < NODES; i++)
+        revive_node(i);
+    for (int i = 0; i < NODES; i++)
+        await_node(i);
+}
+
+void stop_cluster(void)
+{
+    for (int i = 0; i < NODES; i++) {
+        if (node[i] <= 0)
+            continue;
+        kill(node[i], SIGKILL);
+        waitpid(node[i], NULL, 0);
+        node[i] = 0;
+    }
 }
 
 int server_set_up(void **unused)
@@ -99,39 +195,12 @@ int server_tear_down(void **unused)
 
 baton_client *open_with(baton_client_options options)
 {
-    baton_client *c;
-    options.address = server_path;
-    int result = baton_client_open(&options, &c);
-    if (result != BATON_OK)
-        fail_msg("open: %s", baton_strerror(result));
-    return c;
+    return open_at(server_path, options);
 }
 
 baton_client *open_plain(void)
 {
     return open_with((baton_client_options){0});
-}
-
-uint64_t lock(baton_client *c, const char *name)
-{
-    uint64_t token = 0;
-    assert_int_equal(baton_client_lock(c, name, PATIENCE_MS, &token), BATON_OK);
-    assert_true(token > 0);
-    return token;
-}
-
-/* The gate opens when the push has come. */
-uint64_t try_until_free(baton_client *c, const char *name)
-{
-    uint64_t token = 0;
-    int result = BATON_BUSY;
-    for (int i = 0; i < PATIENCE_MS && result == BATON_BUSY; i++) {
-        result = baton_client_try(c, name, &token);
-        if (result == BATON_BUSY)
-            rest(1);
-    }
-    assert_int_equal(result, BATON_OK);
-    return token;
 }
 
 void release(const char *name, uint64_t token)
@@ -160,19 +229,4 @@ uint64_t refusals_reported(void)
     const char *found = strstr(text, figure);
     assert_non_null(found);
     return strtoull(found + strlen(figure), NULL, 10);
-}
-
-void await_lost(baton_client *c, const char *name, uint64_t token)
-{
-    char lost_name[BATON_CLIENT_NAME_BYTES];
-    uint64_t lost_token;
-    struct pollfd fd = {.fd = baton_client_fd(c), .events = POLLIN};
-    assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-    assert_false(baton_client_holds(c, name, token));
-    assert_int_equal(baton_client_lost(c, lost_name, &lost_token), BATON_OK);
-    assert_string_equal(lost_name, name);
-    assert_true(lost_token == token);
-    assert_int_equal(baton_client_lost(c, lost_name, &lost_token), BATON_BUSY);
-    assert_int_equal(poll(&fd, 1, 0), 0);
-    assert_int_equal(baton_client_exit(c, name, token), BATON_LOST);
 }

@@ -20,29 +20,6 @@ trap 'exit 1' INT TERM HUP
 
 # ---- what the tests are made of ----
 
-until_true() { # COMMAND...: waits until it succeeds; fails after half a minute
-    local tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 600 ] || return 1
-        sleep 0.05
-    done
-}
-
-code() { # CODE COMMAND...
-    local code=$1
-    shift
-    "$@"
-    local status=$?
-    [ "$status" -eq "$code" ] || { echo "exit code $status, expected $code"; return 1; }
-}
-
-ends_with() { # CODE PID
-    wait "$2"
-    local status=$?
-    [ "$status" -eq "$1" ] || { echo "exit code $status, expected $1"; return 1; }
-}
-
 start() { # ARGUMENT...: `baton` with these, in the background
     timeout 120 "$baton" "$@" > "$scratch/bg.out" 2> "$scratch/bg.err" &
     last=$!
@@ -195,7 +172,7 @@ for harm in KILL STOP; do
     start_node b
 done
 
-# ---- the holder's node is killed: see also cluster_resume.py ----
+# ---- the holder's node is killed: see also test_run_resume.py ----
 for id in a b c; do
     others=${peers//[!abc,]/} # a,b,c
     next=$scratch/$(tr -d "$id," <<< "$others" | cut -c1)

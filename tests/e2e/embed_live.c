@@ -2,11 +2,14 @@
  * baton/replica.h, three replicas in one process: `embed_live SCRATCH`. Started by embed_live.sh.
  */
 #include "embed_world.h"
+#include "port.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- tests; each finds all three running, and leaves them so ---- */
 
@@ -39,7 +42,7 @@ static void test_section(void **state)
 
 static void test_limits(void **state)
 {
-    static char large[BATON_REPLICA_MOST_OPERATION + 1];
+    static char large[BATON_REPLICA_MAX_OPERATION + 1];
     baton_replica *a = members[0].replica;
     baton_replica_result result;
     uint64_t ignored;
@@ -51,8 +54,8 @@ static void test_limits(void **state)
                      BATON_BAD_ARGUMENT);
     assert_int_equal(baton_replica_issue(a, token, large, sizeof large - 1, NULL), BATON_OK);
     assert_int_equal(baton_replica_issue(a, token, "long", 4, &result), BATON_OK);
-    assert_int_equal(result.bytes, BATON_REPLICA_MOST_RESULT);
-    assert_int_equal(strlen(result.at), BATON_REPLICA_MOST_RESULT);
+    assert_int_equal(result.bytes, BATON_REPLICA_MAX_RESULT);
+    assert_int_equal(strlen(result.at), BATON_REPLICA_MAX_RESULT);
     assert_int_equal(baton_replica_issue(a, token, "empty", 5, &result), BATON_OK);
     assert_int_equal(result.bytes, 0);
     /* Nobody waits for himself. */
@@ -200,9 +203,40 @@ static void test_close(void **state)
     await_sum(2, sum);
 }
 
+/*
+ * A replica that is alone begins a new epoch as it is opened, and goes on in a thread of its own;
+ * several times as much is written as has room in its journal.
+ */
+static void test_alone(void **state)
+{
+    static char large[BATON_REPLICA_MAX_OPERATION];
+    member m = {0};
+    baton_replica *alone;
+    char data[512];
+    char peers[64];
+    (void)state;
+    baton_replica_options options = member_options(0);
+    snprintf(data, sizeof data, "%s-alone", options.data);
+    snprintf(peers, sizeof peers, "a=127.0.0.1:%d", take_port());
+    options.data = data;
+    options.peers = peers;
+    options.resource.context = options.context = &m;
+    memset(large, '0', sizeof large);
+    for (int run = 0; run < 2; run++) {
+        uint64_t token = 0;
+        assert_int_equal(baton_replica_open(&options, &alone, NULL), BATON_OK);
+        assert_int_equal(baton_replica_enter(alone, PATIENCE, &token), BATON_OK);
+        for (int i = 0; i < 150; i++)
+            assert_int_equal(baton_replica_issue(alone, token, large, sizeof large, NULL),
+                             BATON_OK);
+        assert_int_equal(baton_replica_exit(alone, token), BATON_OK);
+        baton_replica_close(alone);
+    }
+}
+
 /* ---- ejected ---- */
 
-static void stand_still(void *context, baton_replica_place place)
+static void stand_still(void *context, baton_replica_position place)
 {
     _Atomic bool *goes_on = context;
     (void)place;
@@ -241,7 +275,7 @@ static void test_ejected(void **state)
 
 static void test_blind(void **state)
 {
-    static char large[BATON_REPLICA_MOST_OPERATION];
+    static char large[BATON_REPLICA_MAX_OPERATION];
     uint64_t ignored;
     (void)state;
     stop(2);
@@ -324,6 +358,46 @@ static void test_other_name(void **state)
     start(2);
 }
 
+/* What a child finds of its parent's replica; then it stays until it may go. */
+static _Noreturn void be_a_child(baton_replica *r, int tell, int may_go)
+{
+    uint64_t token;
+    char word;
+    alarm(PATIENCE / 1000 / 3); /* lest it wait for ever */
+    int wrong = baton_replica_enter(r, -1, &token) != BATON_BAD_ARGUMENT;
+    wrong += baton_replica_exit(r, 1) != BATON_BAD_ARGUMENT;
+    wrong += baton_replica_why(r)[0] == '\0';
+    baton_replica_close(r);
+    wrong += write(tell, "c", 1) != 1;
+    wrong += read(may_go, &word, 1) != 1;
+    _exit(wrong);
+}
+
+static void test_forked(void **state)
+{
+    int told[2], go[2], status;
+    char word;
+    (void)state;
+    assert_int_equal(pipe(told), 0);
+    assert_int_equal(pipe(go), 0);
+    pid_t child = fork();
+    if (child == 0)
+        be_a_child(members[2].replica, told[1], go[0]);
+    close(told[1]);
+    assert_int_equal(read(told[0], &word, 1), 1);
+    stop(2);
+    start(2); /* while the child lives */
+    assert_int_equal(write(go[1], "g", 1), 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    uint64_t token = enter(2);
+    leave(2, token);
+    close(told[0]);
+    close(go[0]);
+    close(go[1]);
+}
+
 int main(int argc, char **argv)
 {
     static suite s;
@@ -340,11 +414,13 @@ int main(int argc, char **argv)
     suite_add(&s, test_threads, NULL, "threads at all of them compete");
     suite_add(&s, test_no_majority, NULL, "without a majority all wait, and go on");
     suite_add(&s, test_close, NULL, "who waits when it is closed hears so");
+    suite_add(&s, test_alone, NULL, "alone, and more than a journal has room for");
     suite_add(&s, test_ejected, NULL, "who stands still is ejected");
     suite_add(&s, test_blind, NULL, "a state that is not understood ends one replica only");
     suite_add(&s, test_not_deterministic, NULL, "not deterministic, and found out");
     suite_add(&s, test_emptied, NULL, "a directory that is lost");
     suite_add(&s, test_other_name, NULL, "another name is another cluster");
+    suite_add(&s, test_forked, NULL, "a forked child has no part in it, and holds nobody up");
     int failed = suite_run(&s, "embed");
     for (int i = 0; i < NODES; i++)
         stop(i);

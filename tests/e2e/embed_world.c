@@ -1,12 +1,11 @@
 /* See embed_world.h. */
 #include "embed_world.h"
+#include "port.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +23,7 @@ static void apply(void *context, const void *operation, size_t bytes, baton_repl
     m->sum += strtoll(text, NULL, 10);
     m->inner = m->replica != NULL ? baton_replica_enter(m->replica, -1, &token) : 0;
     if (text[0] == 'l') { /* as long as it may be */
-        result->bytes = BATON_REPLICA_MOST_RESULT;
+        result->bytes = BATON_REPLICA_MAX_RESULT;
         memset(result->at, 'x', result->bytes);
     } else if (text[0] != 'e') { /* empty */
         result->bytes = (size_t)snprintf(result->at, 32, "%" PRId64, m->sum + m->error);
@@ -77,19 +76,10 @@ void rest(unsigned ms)
 void world_begin(const char *directory)
 {
     scratch = directory;
-    int sockets[NODES];
     size_t used = 0;
-    for (int i = 0; i < NODES; i++) {
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        socklen_t length = sizeof at;
-        sockets[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        assert_int_equal(bind(sockets[i], (struct sockaddr *)&at, length), 0);
-        assert_int_equal(getsockname(sockets[i], (struct sockaddr *)&at, &length), 0);
-        used += (size_t)snprintf(peers + used, sizeof peers - used, "%s%c=127.0.0.1:%u",
-                                 i > 0 ? "," : "", 'a' + i, ntohs(at.sin_port));
-    }
     for (int i = 0; i < NODES; i++)
-        close(sockets[i]);
+        used += (size_t)snprintf(peers + used, sizeof peers - used, "%s%c=127.0.0.1:%d",
+                                 i > 0 ? "," : "", 'a' + i, take_port());
 }
 
 baton_replica_options member_options(int i)
@@ -157,7 +147,7 @@ int64_t add(int i, uint64_t token, const char *number)
     return strtoll(result.at, NULL, 10);
 }
 
-static void look(void *context, baton_replica_place place)
+static void look(void *context, baton_replica_position place)
 {
     seen *s = context;
     s->sum = s->of->sum;

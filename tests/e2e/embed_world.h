@@ -5,8 +5,8 @@
 #ifndef BATON_EMBED_WORLD_H
 #define BATON_EMBED_WORLD_H
 
-#include "../unit/unit.h"
 #include "baton/replica.h"
+#include "unit.h"
 
 enum { NODES = 3, PATIENCE = 90000, MILLION = 1000000 }; /* sanitizers are slow */
 
@@ -43,7 +43,7 @@ int64_t add(int i, uint64_t token, const char *number);
 typedef struct seen {
     const member *of;
     int64_t sum;
-    baton_replica_place place;
+    baton_replica_position place;
 } seen;
 seen look_at(int i);
 

@@ -4,6 +4,10 @@
 # shellcheck source=tap.inc
 . "$(dirname "$0")/tap.inc"
 seconds=${BATON_FUZZ_SECONDS:-10}
+includes=(-I "$root/tests/unit")
+for room in base resp wdme wme consensus replica cluster etcd; do
+    includes+=(-I "$root/src/$room")
+done
 
 # fuzz NAME LONGEST SOURCE...: what it finds on the way stays in the scratch directory.
 fuzz() {
@@ -11,7 +15,7 @@ fuzz() {
     shift 2
     mkdir -p "$scratch/$name"
     clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -std=gnu17 -D_GNU_SOURCE \
-        -I "$root/include" "$root/tests/fuzz/fuzz_$name.c" "${@/#/$root/}" -o "$scratch/fuzz_$name" -lcrypto -ljansson &&
+        -I "$root/include" "${includes[@]}" "$root/tests/fuzz/fuzz_$name.c" "${@/#/$root/}" -o "$scratch/fuzz_$name" -ljansson &&
         "$scratch/fuzz_$name" -max_total_time="$seconds" -max_len="$longest" -rss_limit_mb=512 \
             -artifact_prefix="$scratch/" "$scratch/$name" "$root/tests/fuzz/corpus_$name"
 }
@@ -26,12 +30,13 @@ say_aside() {
 }
 declare -A asides
 # All at once, since each keeps one processor busy for all that time.
-fuzz_aside resp 700 src/net/resp.c
+fuzz_aside resp 700 src/resp/resp.c
 fuzz_aside wme 700 tests/unit/wme_sound.c src/wme/{stub,users,epoch,catchup,rejoin,record,out}.c src/consensus/paxos.c \
     src/replica/replica.c
-fuzz_aside peer 1500 src/net/{resp,peer_walk,peer_wire,peer_auth,peers,proof,sha256}.c src/wme/{record,out}.c
-fuzz_aside etcd 700 src/net/{etcd_txn,resp}.c src/consensus/outside.c
-check "replies, for $seconds s" fuzz reply 700 src/net/resp_reply.c src/net/resp.c
+fuzz_aside peer 1500 src/resp/{resp,proof,sha256}.c src/cluster/{peer_walk,peer_wire,peer_auth,peers}.c \
+    src/wme/{record,out}.c
+fuzz_aside etcd 700 src/etcd/etcd_txn.c src/base/base64.c src/resp/resp.c src/consensus/outside.c
+check "replies, for $seconds s" fuzz reply 700 src/resp/resp_reply.c src/resp/resp.c
 say_aside resp commands
 say_aside wme 'a replica'
 say_aside peer 'what nodes say to each other'

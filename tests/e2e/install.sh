@@ -63,6 +63,7 @@ check 'so is the simulator' "$(find "$scratch/root" -path '*/bin/baton-sim')" --
 unit=$(find "$scratch/root" -path '*/lib/systemd/system/baton-node@.service')
 started=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$unit")
 check 'the unit of a node starts what is installed' test -x "$scratch/root$started"
+check 'and waits for its disk' grep -q '^RequiresMountsFor=%S/baton/%i$' "$unit"
 check 'its user, and an example of its configuration' test -s "$(find "$scratch/root" -path '*/lib/sysusers.d/baton.conf')" \
     -a -s "$(find "$scratch/root" -path '*/doc/baton/node.conf')"
 for page in baton.1 baton-bench.1 baton-check.1 baton-issue.1 baton-locks.1 baton-node.1 baton-read.1 baton-release.1 baton-run.1 \

@@ -13,7 +13,7 @@
  * order of their tokens says. Prints the verdict and figures. Exit codes: 0 fine, 1 broken, 2 no
  * such history.
  */
-#include "../../sim/history.h"
+#include "history.h"
 
 #include <inttypes.h>
 #include <stdio.h>

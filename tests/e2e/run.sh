@@ -33,33 +33,10 @@ trap 'exit 1' INT TERM HUP
 
 # ---- what the tests are made of ----
 
-until_true() { # COMMAND...: waits until it succeeds; fails after half a minute
-    local tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 600 ] || return 1
-        sleep 0.05
-    done
-}
-
 start() { # ARGUMENT...: `baton` with these, in the background
     "$baton" "$@" > "$scratch/bg.out" 2> "$scratch/bg.err" &
     last=$!
     started+=("$last")
-}
-
-code() { # CODE COMMAND...
-    local code=$1
-    shift
-    "$@"
-    local status=$?
-    [ "$status" -eq "$code" ] || { echo "exit code $status, expected $code"; return 1; }
-}
-
-ends_with() { # CODE PID
-    wait "$2"
-    local status=$?
-    [ "$status" -eq "$1" ] || { echo "exit code $status, expected $1"; return 1; }
 }
 
 has_lines() { # COUNT FILE

@@ -4,11 +4,6 @@
 . "$(dirname "$0")/tap.inc"
 sim=$build/baton-sim
 
-says() { # WORDS COMMAND...
-    local words=$1
-    shift
-    "$@" | grep -qF -- "$words"
-}
 field() { # JQ COMMAND...
     local query=$1
     shift

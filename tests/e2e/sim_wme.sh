@@ -4,17 +4,12 @@
 . "$(dirname "$0")/tap.inc"
 sim=$build/baton-sim
 
-says() { # WORDS COMMAND...
-    local words=$1
-    shift
-    "$@" | grep -qF -- "$words"
-}
 field() { # JQ ARGUMENT...
     local query=$1
     shift
     "$sim" wme "$@" --json | jq -r "$query"
 }
-ends_with() { # CODE COMMAND...
+told_with() { # CODE COMMAND...
     local code=$1
     shift
     "$@" > "$scratch/told"
@@ -100,11 +95,11 @@ check 'and later that it is not' says 'says resumed' "$sim" wme --nodes 3 --plan
 first=$(field '.broken[0].seed' --runs 100 --fail-if-epoch 3 --jobs 1)
 check 'the first seed that fails, whoever finds it' \
     test "$first" = "$(field '.broken[0].seed' --runs 100 --fail-if-epoch 3 --jobs 4)"
-check 'a failure has an exit code' ends_with 1 "$sim" wme --runs 100 --fail-if-epoch 3
+check 'a failure has an exit code' told_with 1 "$sim" wme --runs 100 --fail-if-epoch 3
 command=$(sed -n 's/^  baton-sim \(wme .* --replay\)$/\1/p' "$scratch/told" | head -n 1)
 reported=$(sed -n 's/^BROKEN: \(.*\)$/\1/p' "$scratch/told" | head -n 1)
 # shellcheck disable=SC2086 # the command's words
-check 'the command that it prints fails too' ends_with 1 "$sim" $command
+check 'the command that it prints fails too' told_with 1 "$sim" $command
 check 'a command with consensus outside says so' says '--consensus outside --faults' \
     "$sim" wme --runs 100 --fail-if-epoch 3 --consensus outside
 check 'in the same way' grep -qF -- "$reported" "$scratch/told"
@@ -119,13 +114,13 @@ at 300 drift 1 by 5 for ever
 at 400 lose 2 for 100
 at 700 pause 2 for 20
 PLAN
-minimize() { ends_with 1 "$sim" wme --nodes 3 --ack all --locks 1 --seed 3 --plan "$scratch/large" --fail-if-epoch 2 --minimize; }
+minimize() { told_with 1 "$sim" wme --nodes 3 --ack all --locks 1 --seed 3 --plan "$scratch/large" --fail-if-epoch 2 --minimize; }
 check 'a failing plan is minimized' minimize
 cp "$scratch/told" "$scratch/small"
 check 'one crash is enough' test "$(grep -c '^at' "$scratch/small")" -eq 1
 # shellcheck disable=SC2016 # awk's own
 check 'and a shorter one' awk '/^at/ { exit !($3 == "crash" && $8 < 600) }' "$scratch/small"
-check 'what it prints is a plan that fails' ends_with 1 "$sim" wme --nodes 3 --ack all --locks 1 --seed 3 \
+check 'what it prints is a plan that fails' told_with 1 "$sim" wme --nodes 3 --ack all --locks 1 --seed 3 \
     --plan "$scratch/small" --fail-if-epoch 2
 check 'one that breaks nothing is told so' says 'breaks nothing' "$sim" wme --seed 7 --minimize
 

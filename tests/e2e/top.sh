@@ -4,7 +4,7 @@
 # shellcheck source=tap.inc
 . "$(dirname "$0")/tap.inc"
 baton=$build/baton
-actor=$build/tests/board_actor
+actor=$build/tests/e2e/board_actor
 board=e2e-$$ # and with a letter behind it, one for each part
 actors=()
 tops=()
@@ -22,15 +22,6 @@ trap 'exit 1' INT TERM HUP
 # ---- what the tests are made of ----
 
 file_of() { echo "/dev/shm/baton.$1"; }
-
-until_true() { # COMMAND...: waits until it succeeds; fails after half a minute
-    local tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 600 ] || return 1
-        sleep 0.05
-    done
-}
 
 start() { # NAME BOARD ROLE...: an actor of that name. Each board has locks of its own.
     local name=$1 on=$2

@@ -4,8 +4,8 @@
  * nothing crashes or leaks, the pieces do not matter, what is allocated is bounded, and what was
  * read can be written and read again.
  */
-#include "../../src/net/peer_auth.h"
-#include "../../src/net/peer_wire.h"
+#include "peer_auth.h"
+#include "peer_wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static size_t op_bytes(const wme_op *op, uint8_t nodes)
 {
     if (op == NULL)
         return 0;
-    require(op->holders == 1 && op->bytes <= WME_MOST_OP && op->origin < nodes);
+    require(op->holders == 1 && op->bytes <= WME_MAX_OP && op->origin < nodes);
     return op->bytes;
 }
 
@@ -56,15 +56,15 @@ static void check_said(const char *bytes, size_t used, uint8_t nodes, const peer
 {
     const wme_message *m = &said->message;
     wme_node node = {.me = 0, .nodes = nodes};
-    require(said->words.bytes >= 1 && said->words.bytes <= PEER_MOST_NAME);
+    require(said->words.bytes >= 1 && said->words.bytes <= PEER_MAX_NAME);
     require(said->words.at >= bytes && said->words.at + said->words.bytes <= bytes + used);
-    require(m->kind < WME_KINDS && m->count <= WME_MOST_LOG && m->record.queued <= nodes);
+    require(m->kind < WME_KINDS && m->count <= WME_MAX_LOG && m->record.queued <= nodes);
     size_t data = op_bytes(m->op, nodes) + op_bytes(m->record.last, nodes);
     for (uint8_t i = 0; i < m->count; i++) {
         require(m->ops[i] != NULL);
         data += op_bytes(m->ops[i], nodes);
     }
-    require(data <= used && data <= PEER_MOST_ALLOCATED);
+    require(data <= used && data <= PEER_MAX_ALLOCATED);
     if (m->snapshot) {
         const peer_snapshot *s = m->resource;
         require(s == &said->snapshot && s->bytes <= used);
@@ -75,21 +75,32 @@ static void check_said(const char *bytes, size_t used, uint8_t nodes, const peer
 
 static void check_list(const char *bytes, size_t used, const peer_list *l)
 {
-    require(l->names <= PEER_MOST_LISTED);
+    require(l->names <= PEER_MAX_LISTED);
     for (uint32_t i = 0; i < l->names; i++) {
-        require(l->name[i].bytes >= 1 && l->name[i].bytes <= PEER_MOST_NAME);
+        require(l->name[i].bytes >= 1 && l->name[i].bytes <= PEER_MAX_NAME);
         require(l->name[i].at >= bytes && l->name[i].at + l->name[i].bytes <= bytes + used);
+    }
+}
+
+static void check_syncs(const char *bytes, size_t used, const peer_syncs *s)
+{
+    require(s->names <= PEER_MAX_LISTED);
+    for (uint32_t i = 0; i < s->names; i++) {
+        require(s->name[i].bytes >= 1 && s->name[i].bytes <= PEER_MAX_NAME);
+        require(s->name[i].at >= bytes && s->name[i].at + s->name[i].bytes <= bytes + used);
     }
 }
 
 static void write_message(resp_out *out, uint8_t nodes, const peer_said *said)
 {
-    if (said->verb == PEER_MUSTER)
-        peer_say_muster(out, &said->muster);
+    if (said->verb == PEER_BOOT)
+        peer_say_boot(out, &said->boot_check);
     else if (said->verb == PEER_LIST)
         peer_say_list(out, &said->list);
     else if (said->verb == PEER_LISTED)
         peer_say_listed(out, &said->list);
+    else if (said->verb == PEER_SYNCS)
+        require(peer_say_syncs(out, &said->syncs) == NULL);
     else
         require(peer_say(out, nodes, said->words, &said->message) == NULL);
 }
@@ -117,16 +128,17 @@ static resp_parsed read_one(const char *bytes, size_t count, uint8_t nodes, resp
         return p;
     require(p.used > 0 && p.used <= count);
     size_t before = out->bytes;
-    if (said.verb == PEER_MESSAGE || said.verb >= PEER_MUSTER) {
+    if (said.verb == PEER_MESSAGE || said.verb >= PEER_BOOT) {
         if (said.verb == PEER_MESSAGE)
             check_said(bytes, p.used, nodes, &said);
         check_list(bytes, p.used, &said.list);
+        check_syncs(bytes, p.used, &said.syncs);
         write_message(out, nodes, &said);
         check_again(out->at + before, out->bytes - before, nodes);
     } else if (said.verb == PEER_HEARTBEAT) {
-        peer_say_heartbeat(out);
+        peer_say_heartbeat(out, said.turn);
     } else {
-        require(said.words.bytes < PEER_MOST_COMPLAINT);
+        require(said.words.bytes < PEER_MAX_COMPLAINT);
         resp_bulk(out, said.words.at, said.words.bytes);
     }
     peer_said_drop(&said);
@@ -203,7 +215,7 @@ static void shake_hands(handshake *h, const peers *of, uint8_t how, const uint8_
         bool over = h->auth.state == PEER_AUTH_DONE || h->auth.state == PEER_AUTH_REFUSED;
         if (over)
             break;
-        require(there - h->used < PEER_AUTH_MOST);
+        require(there - h->used < PEER_AUTH_MAX);
     }
 }
 
@@ -239,7 +251,7 @@ static void fuzz_list(const uint8_t *data, size_t size)
     memcpy(list, data, size);
     list[size] = '\0';
     if (peers_parse(&p, list, "a", words)) {
-        require(p.nodes >= 1 && p.nodes <= WME_MOST_NODES && p.me < p.nodes);
+        require(p.nodes >= 1 && p.nodes <= WME_MAX_NODES && p.me < p.nodes);
         for (uint8_t i = 1; i < p.nodes; i++)
             require(strcmp(p.node[i - 1].id, p.node[i].id) < 0);
     } else {
@@ -261,6 +273,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (how >= 128)
         fuzz_auth(data, size, how & 7, pieces);
     else
-        fuzz_messages(data, size, (uint8_t)(1 + how % WME_MOST_NODES), pieces);
+        fuzz_messages(data, size, (uint8_t)(1 + how % WME_MAX_NODES), pieces);
     return 0;
 }

@@ -2,7 +2,7 @@
  * The parser of commands under libFuzzer. Whatever comes in, what it says must be true: words lie
  * within what was used, more bytes never change a verdict, and limits are kept.
  */
-#include "../../src/net/resp.h"
+#include "resp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static resp_parsed check(const char *bytes, size_t count, const resp_limits *lim
     resp_parsed p = resp_parse(bytes, count, limits, &command);
     if (p.verdict == RESP_COMPLETE) {
         require(p.used > 0 && p.used <= count);
-        require(command.words <= RESP_MOST_WORDS);
+        require(command.words <= RESP_MAX_WORDS);
         for (uint32_t i = 0; i < command.words; i++) {
             const resp_word *w = &command.word[i];
             require(w->at >= bytes && w->at + w->bytes <= bytes + p.used);

@@ -1,6 +1,6 @@
 /* All outcomes of small programs, with the explorer's memory models and none of its properties. */
 #include "outcomes.h"
-#include "../../check/explore.h"
+#include "explore.h"
 #include "unit.h"
 
 static on_outcome *on_each;

@@ -13,10 +13,10 @@
 enum {
     MEMBERS = 3,
     PROPOSERS = 2,
-    MOST_ROUND = 2, /* of an attempt that begins */
+    MAX_ROUND = 2, /* of an attempt that begins */
     CRASHES = 1,
-    MOST_MESSAGES = 64,
-    MOST_DEEP = 1 << 12,
+    MAX_MESSAGES = 64,
+    MAX_DEEP = 1 << 12,
     TABLE = 1 << 22,
 };
 
@@ -35,7 +35,7 @@ typedef struct scene {
     image member[MEMBERS];
     uint8_t crashes, decided;
     uint8_t notes;
-    note air[MOST_MESSAGES + 2]; /* in order, none twice; room to read by words */
+    note air[MAX_MESSAGES + 2]; /* in order, none twice; room to read by words */
 } scene;
 
 typedef struct search {
@@ -91,7 +91,7 @@ static void put_note(scene *s, note n)
         k++;
     if (k < s->notes && order == 0)
         return;
-    assert_true(s->notes < MOST_MESSAGES);
+    assert_true(s->notes < MAX_MESSAGES);
     memmove(&s->air[k + 1], &s->air[k], (s->notes - k) * sizeof n);
     s->air[k] = n;
     s->notes++;
@@ -122,7 +122,7 @@ static void add(search *all, const scene *s)
 {
     if (!is_new(all, s))
         return;
-    assert_true(all->count < MOST_DEEP);
+    assert_true(all->count < MAX_DEEP);
     all->todo[all->count++] = *s;
 }
 
@@ -172,7 +172,7 @@ static void go_on(search *all, const scene *s, uint8_t i)
     wme_node node = {.me = i, .nodes = MEMBERS};
     paxos p = wake(&s->member[i]);
     wme_record value = plain_record(1U + i + PROPOSERS * s->crashes);
-    if (p.highest >= 1 + MOST_ROUND * WME_MOST_NODES)
+    if (p.highest >= 1 + MAX_ROUND * WME_MAX_NODES)
         return;
     if (!p.wants)
         paxos_propose(&p, &node, &value, &all->out);
@@ -197,7 +197,7 @@ void test_all_orders(void **state)
     scene *now = calloc(1, sizeof *now);
     (void)state;
     all = (search){.seen = calloc(TABLE, sizeof *all.seen),
-                   .todo = calloc(MOST_DEEP, sizeof *all.todo)};
+                   .todo = calloc(MAX_DEEP, sizeof *all.todo)};
     assert_true(now != NULL && all.seen != NULL && all.todo != NULL);
     add(&all, now);
     while (all.count > 0) {

@@ -94,21 +94,21 @@ static void look_at(world *w, uint8_t i, const wme_message *m)
 {
     const paxos_durable *saved = &w->saved[i];
     CHECK(w, m->epoch == EPOCH);
-    CHECK(w, m->ballot < MOST_ROUNDS * WME_MOST_NODES);
+    CHECK(w, m->ballot < MAX_ROUNDS * WME_MAX_NODES);
     ballot_use *use = &w->use[m->ballot];
     switch (m->kind) {
     case WME_PREPARE:
     case WME_ACCEPT:
-        CHECK(w, (m->ballot - 1) % WME_MOST_NODES == i);
+        CHECK(w, (m->ballot - 1) % WME_MAX_NODES == i);
         if (use->life == 0)
             use->life = w->life[i] + 1;
         CHECK(w, use->life == w->life[i] + 1);
         CHECK(w, saved->promised >= m->ballot);
         if (m->kind == WME_PREPARE) {
-            CHECK(w, m->ballot > WME_MOST_NODES);
+            CHECK(w, m->ballot > WME_MAX_NODES);
             break;
         }
-        CHECK(w, m->ballot > WME_MOST_NODES || i == w->first);
+        CHECK(w, m->ballot > WME_MAX_NODES || i == w->first);
         CHECK(w, saved->accepted == m->ballot && saved->value.ops == m->record.ops);
         if (use->value == 0)
             use->value = m->record.ops;
@@ -134,7 +134,7 @@ static void look_at(world *w, uint8_t i, const wme_message *m)
 
 static void put_in_the_air(world *w, uint8_t from, uint8_t to, const wme_message *m)
 {
-    CHECK(w, w->flying < MOST_FLYING);
+    CHECK(w, w->flying < MAX_FLYING);
     w->air[w->flying++] = (flying){from, to, *m};
     wme_op_keep(m->record.last);
 }
@@ -190,7 +190,7 @@ static void act(world *w, uint8_t i)
 void propose(world *w, uint8_t i)
 {
     wme_record value = make_record(++w->values);
-    CHECK(w, w->values < MOST_VALUES);
+    CHECK(w, w->values < MAX_VALUES);
     paxos_propose(&w->p[i], &w->node[i], &value, &w->out);
     wme_op_drop(value.last);
     act(w, i);

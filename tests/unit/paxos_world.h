@@ -5,16 +5,16 @@
 #ifndef BATON_UNIT_PAXOS_WORLD_H
 #define BATON_UNIT_PAXOS_WORLD_H
 
-#include "../../src/consensus/paxos.h"
-#include "../../src/wme/out.h"
+#include "out.h"
+#include "paxos.h"
 #include "unit.h"
 
 enum {
     EPOCH = 7,
-    MOST_MEMBERS = 5,
-    MOST_FLYING = 512,
-    MOST_ROUNDS = 512,
-    MOST_VALUES = 256,
+    MAX_MEMBERS = 5,
+    MAX_FLYING = 512,
+    MAX_ROUNDS = 512,
+    MAX_VALUES = 256,
 };
 
 typedef struct flying {
@@ -32,15 +32,15 @@ typedef struct world {
     uint64_t seed, chance;
     uint8_t nodes, first;
     uint32_t loss, twice, crash; /* of 1000 messages, messages, actions */
-    wme_node node[MOST_MEMBERS];
-    paxos p[MOST_MEMBERS];
-    paxos_durable saved[MOST_MEMBERS];
-    bool up[MOST_MEMBERS];
-    uint32_t life[MOST_MEMBERS];
-    uint64_t told[MOST_MEMBERS]; /* decision of this life, 0 for none */
-    flying air[MOST_FLYING];
+    wme_node node[MAX_MEMBERS];
+    paxos p[MAX_MEMBERS];
+    paxos_durable saved[MAX_MEMBERS];
+    bool up[MAX_MEMBERS];
+    uint32_t life[MAX_MEMBERS];
+    uint64_t told[MAX_MEMBERS]; /* decision of this life, 0 for none */
+    flying air[MAX_FLYING];
     uint32_t flying;
-    ballot_use use[MOST_ROUNDS * WME_MOST_NODES];
+    ballot_use use[MAX_ROUNDS * WME_MAX_NODES];
     uint64_t values; /* proposed so far: 1, 2, 3, ... */
     uint64_t decided;
     uint64_t sent, persisted; /* counted */

@@ -16,24 +16,24 @@ uint64_t chance(uint64_t of)
     return chance_seed % of;
 }
 
-uint64_t chance_number(uint64_t least, uint64_t most)
+uint64_t chance_number(uint64_t least, uint64_t max)
 {
     switch (chance(4)) {
     case 0:
         return least;
     case 1:
-        return most;
+        return max;
     case 2:
-        return least + chance(100 < most - least ? 100 : most - least + 1);
+        return least + chance(100 < max - least ? 100 : max - least + 1);
     default:
-        return least + chance(most - least);
+        return least + chance(max - least);
     }
 }
 
 /* ---- messages by chance ---- */
 
-static const uint64_t most_slot = (1ULL << WME_ENTRY_BITS) - 1;
-static const uint64_t most_number = UINT64_MAX / 2;
+static const uint64_t max_slot = (1ULL << WME_ENTRY_BITS) - 1;
+static const uint64_t max_number = UINT64_MAX / 2;
 static char resource[70000];
 
 static void free_op(wme_op *op)
@@ -43,7 +43,7 @@ static void free_op(wme_op *op)
 
 static wme_op *some_op(uint8_t nodes)
 {
-    uint32_t bytes = chance(40) == 0 ? WME_MOST_OP : (uint32_t)chance(chance(9) == 0 ? 3000 : 40);
+    uint32_t bytes = chance(40) == 0 ? WME_MAX_OP : (uint32_t)chance(chance(9) == 0 ? 3000 : 40);
     wme_op *op = malloc(sizeof *op + bytes);
     assert_non_null(op);
     *op = (wme_op){
@@ -57,17 +57,17 @@ static void fill_record(wme_record *r, uint64_t epoch, uint8_t nodes)
 {
     uint8_t first = (uint8_t)chance(nodes);
     *r = (wme_record){.epoch = epoch,
-                      .sn = chance_number(0, most_slot),
-                      .ops = chance_number(0, most_number),
-                      .op_sn = chance_number(0, most_slot),
-                      .entry = chance_number(0, most_slot),
+                      .sn = chance_number(0, max_slot),
+                      .ops = chance_number(0, max_number),
+                      .op_sn = chance_number(0, max_slot),
+                      .entry = chance_number(0, max_slot),
                       .owner = (uint8_t)chance(nodes),
                       .queued = (uint8_t)chance(nodes + 1U)};
     for (uint8_t i = 0; i < nodes; i++)
-        r->granted[i] = chance_number(0, most_number);
+        r->granted[i] = chance_number(0, max_number);
     for (uint8_t i = 0; i < r->queued; i++) {
         r->queue[i] = (uint8_t)((first + i) % nodes);
-        r->asked[r->queue[i]] = chance_number(0, most_number);
+        r->asked[r->queue[i]] = chance_number(0, max_number);
     }
     r->last = chance(2) ? some_op(nodes) : NULL;
 }
@@ -84,25 +84,25 @@ static void fill_state(wme_message *m, uint8_t nodes, peer_snapshot *snapshot)
             m->answered[i] = chance_number(0, UINT64_MAX - 1);
         return;
     }
-    m->count = (uint8_t)chance(WME_MOST_LOG + 1);
+    m->count = (uint8_t)chance(WME_MAX_LOG + 1);
     for (uint8_t i = 0; i < m->count; i++)
         m->ops[i] = some_op(nodes);
 }
 
 wme_message some_message(wme_kind kind, uint8_t nodes, peer_snapshot *snapshot)
 {
-    wme_message m = {.kind = kind, .epoch = chance_number(kind != WME_WHERE, WME_MOST_EPOCH)};
+    wme_message m = {.kind = kind, .epoch = chance_number(kind != WME_WHERE, WME_MAX_EPOCH)};
     if (kind == WME_GRANTED || kind == WME_INVOKE || kind == WME_ACK || kind == WME_DOINVOKE ||
         kind == WME_SYNC)
-        m.sn = chance_number(0, most_slot);
+        m.sn = chance_number(0, max_slot);
     if (kind == WME_REQUEST || kind == WME_GRANTED || kind == WME_WHERE || kind == WME_HERE)
-        m.request = chance_number(0, most_number);
+        m.request = chance_number(0, max_number);
     if (kind == WME_GRANTED) {
-        m.entry = chance_number(0, most_slot);
+        m.entry = chance_number(0, max_slot);
         m.to = (uint8_t)chance(nodes);
     }
     if (kind == WME_ACK || kind == WME_SYNC || kind == WME_STATE || kind == WME_NEWEP)
-        m.executed = chance_number(0, most_number);
+        m.executed = chance_number(0, max_number);
     if (kind == WME_ACK)
         m.again = chance(2);
     if (kind == WME_NEWEP) {
@@ -110,13 +110,13 @@ wme_message some_message(wme_kind kind, uint8_t nodes, peer_snapshot *snapshot)
         m.resumes = chance(2);
     }
     if (kind == WME_INVOKE) {
-        m.stable = chance_number(0, most_number);
+        m.stable = chance_number(0, max_number);
         m.op = some_op(nodes);
     }
     if (kind >= WME_PREPARE && kind < WME_DECIDED)
-        m.ballot = chance_number(1, most_number);
+        m.ballot = chance_number(1, max_number);
     if (kind == WME_PROMISE || kind == WME_REFUSED)
-        m.accepted = chance_number(0, most_number);
+        m.accepted = chance_number(0, max_number);
     if (kind == WME_NEWEP || kind == WME_STATE || kind == WME_ACCEPT || kind == WME_DECIDED ||
         (kind == WME_PROMISE && m.accepted != 0))
         fill_record(&m.record, m.epoch, nodes);

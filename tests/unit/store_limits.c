@@ -11,13 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char long_set[OP_MOST_VALUE + 64];
+static char long_set[OP_MAX_VALUE + 64];
 
 static const char *set_long(unsigned key)
 {
     int length = snprintf(long_set, sizeof long_set, "SET|key%u|", key);
-    memset(long_set + length, 'v', OP_MOST_VALUE);
-    long_set[length + OP_MOST_VALUE] = '\0';
+    memset(long_set + length, 'v', OP_MAX_VALUE);
+    long_set[length + OP_MAX_VALUE] = '\0';
     return long_set;
 }
 
@@ -30,7 +30,7 @@ static off_t data_bytes(const char *directory)
     return about.st_size;
 }
 
-/* A lock ends at STORE_MOST_RESOURCE, with an error; so its snapshot is never too long. */
+/* A lock ends at STORE_MAX_RESOURCE, with an error; so its snapshot is never too long. */
 static void test_full_lock(void **state)
 {
     unsigned keys = 0;
@@ -44,10 +44,10 @@ static void test_full_lock(void **state)
         keys++;
     assert_string_equal(
         result, "-FULL the keys of this lock would take more than 16777216 bytes; delete some\r\n");
-    assert_int_equal(keys, STORE_MOST_RESOURCE / (OP_MOST_VALUE + STORE_KEY_COST + 6));
+    assert_int_equal(keys, STORE_MAX_RESOURCE / (OP_MAX_VALUE + STORE_KEY_COST + 6));
     assert_int_equal(lock.keys, keys);
     /* The rest of the room, to the byte. */
-    size_t left = STORE_MOST_RESOURCE - lock.bytes;
+    size_t left = STORE_MAX_RESOURCE - lock.bytes;
     snprintf(long_set, sizeof long_set, "SET|r|%0*d", (int)(left - STORE_KEY_COST), 0);
     assert_memory_equal(run_op(s, &lock, long_set), "-FULL", 5);
     snprintf(long_set, sizeof long_set, "SET|r|%0*d", (int)(left - STORE_KEY_COST - 1), 0);
@@ -58,7 +58,7 @@ static void test_full_lock(void **state)
     expect_result(s, &lock, "SET|key0|short", "+OK\r\n");
     expect_result(s, &lock, "INCR|n", ":1\r\n");
     store_snapshot taken = snapshot_of(s, &lock);
-    assert_true(taken.bytes <= STORE_MOST_SNAPSHOT);
+    assert_true(taken.bytes <= STORE_MAX_SNAPSHOT);
     store_lock other = lock_named(s, "other");
     assert_true(store_install(s, &other, (byte_string){taken.at, taken.bytes}));
     assert_true(store_commit(s));
@@ -73,7 +73,7 @@ static void test_full_map(void **state)
     unsigned committed = 0;
     (void)state;
     store_options options = options_for("a");
-    options.most_bytes = LIMIT;
+    options.max_bytes = LIMIT;
     store *s = store_with(&options);
     store_lock lock = lock_named(s, "lock");
     assert_true(data_bytes("a") < 65536);
@@ -85,46 +85,98 @@ static void test_full_map(void **state)
             break;
         committed++;
     }
-    assert_true(committed > LIMIT / OP_MOST_VALUE / 2);
+    assert_true(committed > LIMIT / OP_MAX_VALUE / 2);
     assert_true(data_bytes("a") > LIMIT / 2 && data_bytes("a") <= LIMIT);
     assert_non_null(strstr(store_why(s), "have come to their limit of 4194304 bytes; raise it"));
     assert_false(store_commit(s));
     assert_null(run_op(s, &lock, "GET|key0"));
     store_close(s);
-    options.most_bytes = 2 * LIMIT;
+    options.max_bytes = 2 * LIMIT;
     s = store_with(&options);
     lock = lock_named(s, "lock");
     assert_int_equal(lock.executed, committed);
     assert_non_null(run_op(s, &lock, set_long(committed)));
     save_lock(s, &lock);
     assert_true(store_commit(s));
-    assert_int_equal(store_used(s).most, 2 * LIMIT);
+    assert_int_equal(store_used(s).max, 2 * LIMIT);
     assert_true(store_used(s).bytes > LIMIT / 2);
     store_close(s);
-    options.most_bytes = LIMIT / 4; /* less than there is: what is there can still be read */
+    store_close(store_with(&options));
+    options.max_bytes = LIMIT / 4; /* less than there is: what is there can still be read */
     s = store_with(&options);
     assert_int_equal(lock_named(s, "lock").executed, committed + 1);
     store_close(s);
 }
 
-/* In a process of its own, which may not write beyond a megabyte; says how it went. */
+/* A key of so many bytes in one of the locks, one turn; as far as it has come. */
+static bool put_one(store *s, uint64_t *seed, unsigned locks, size_t bytes)
+{
+    char name[32];
+    snprintf(name, sizeof name, "lock%u", (unsigned)(chance(seed) % locks));
+    snprintf(long_set, sizeof long_set, "SET|key%u|%0*d", (unsigned)(chance(seed) % 1000),
+             (int)bytes, 0);
+    store_lock lock = lock_named(s, name);
+    if (run_op(s, &lock, long_set) == NULL)
+        return false;
+    save_lock(s, &lock);
+    return store_commit(s);
+}
+
+/* Whoever asks before each turn hears of it before it is too late, and has room for some more. */
+static void test_nearly_full(void **state)
+{
+    static const struct {
+        size_t max;
+        size_t bytes; /* of a value */
+        unsigned locks;
+    } tries[] = {
+        {1 << 20, 200, 500},
+        {1 << 20, 3000, 1},
+        {4 << 20, 30000, 10},
+        {16 << 20, 3000, 100},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
+        char name[32];
+        uint64_t seed = i;
+        unsigned turns = 0;
+        snprintf(name, sizeof name, "a%zu", i);
+        store_options options = options_for(name);
+        options.max_bytes = tries[i].max;
+        store *s = store_with(&options);
+        for (; !store_is_full(s); turns++)
+            if (!put_one(s, &seed, tries[i].locks, tries[i].bytes))
+                fail_msg("%zu: after %u turns: %s", i, turns, store_why(s));
+        print_message("# %zu bytes are full after %u turns\n", tries[i].max, turns);
+        for (size_t more = 0; more < tries[i].max / 64; more += tries[i].bytes + 1000)
+            assert_true(put_one(s, &seed, tries[i].locks, tries[i].bytes));
+        uint64_t total = store_total(s);
+        store_close(s);
+        s = store_with(&options);
+        assert_true(store_total(s) == total);
+        store_close(s);
+    }
+}
+
+/* In a process of its own, whose files have three megabytes at most; says how it went. */
 static int fill_small_disk(void)
 {
-    struct rlimit limit = {1 << 20, 1 << 20};
+    struct rlimit limit = {3 << 20, 3 << 20};
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
         return 2;
     store *s = store_at("a");
     store_lock lock = lock_named(s, "lock");
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 300; i++) {
         if (run_op(s, &lock, set_long(i)) == NULL)
             return 3;
         save_lock(s, &lock);
         if (store_commit(s))
             continue;
-        bool clear = strstr(store_why(s), "no space is left for") != NULL && !store_commit(s);
+        bool clear = strstr(store_why(s), "cannot write: the disk is full or fails") != NULL &&
+                     !store_commit(s);
         store_close(s);
-        return clear && i > 10 ? 0 : 4;
+        return clear && i > 60 ? 0 : 4;
     }
     return 5;
 }
@@ -141,7 +193,7 @@ static void test_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
     store *s = store_at("a"); /* there is room again */
     store_lock lock = lock_named(s, "lock");
-    assert_true(lock.executed > 10);
+    assert_true(lock.executed > 60);
     assert_non_null(run_op(s, &lock, set_long(1000)));
     save_lock(s, &lock);
     assert_true(store_commit(s));
@@ -198,6 +250,7 @@ void add_limit_tests(suite *s)
 {
     suite_add(s, test_full_lock, NULL, "a lock that is full");
     suite_add(s, test_full_map, NULL, "the file grows, up to its limit");
+    suite_add(s, test_nearly_full, NULL, "those who ask hear of it before it is full");
     suite_add(s, test_full_disk, NULL, "a disk that is full");
     suite_add(s, test_many_locks, NULL, "100000 locks");
 }

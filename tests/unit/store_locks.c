@@ -1,4 +1,5 @@
 /* What a lock must not forget, its results, and its name. */
+#include "durable.h"
 #include "store_scene.h"
 
 #include <stdio.h>
@@ -13,20 +14,20 @@ static void random_record(wme_record *r, uint64_t *seed)
     r->sn = 1 + (chance(seed) << 7);
     r->ops = 1;
     r->op_sn = chance(seed) % 2 == 0 ? r->sn : 0;
-    r->owner = (uint8_t)(chance(seed) % WME_MOST_NODES);
+    r->owner = (uint8_t)(chance(seed) % WME_MAX_NODES);
     r->entry = chance(seed) % 100;
-    for (uint8_t i = 0; i < WME_MOST_NODES; i++) {
+    for (uint8_t i = 0; i < WME_MAX_NODES; i++) {
         r->granted[i] = chance(seed) % 3 == 0 ? chance(seed) << 20 : 0;
         r->asked[i] = chance(seed) % 3 == 0 ? chance(seed) << 20 : 0;
         r->queue[r->queued] = i;
         r->queued = (uint8_t)(r->queued + chance(seed) % 2);
     }
-    memset(&r->queue[r->queued], 0, (size_t)(WME_MOST_NODES - r->queued));
+    memset(&r->queue[r->queued], 0, (size_t)(WME_MAX_NODES - r->queued));
     if (r->op_sn == 0 && chance(seed) % 2 == 0)
         return;
-    r->last = op_new((uint32_t)(chance(seed) % 4 == 0 ? WME_MOST_OP : chance(seed) % 100));
+    r->last = op_new((uint32_t)(chance(seed) % 4 == 0 ? WME_MAX_OP : chance(seed) % 100));
     r->last->id = chance(seed);
-    r->last->origin = (uint8_t)(chance(seed) % WME_MOST_NODES);
+    r->last->origin = (uint8_t)(chance(seed) % WME_MAX_NODES);
     memset(r->last->data, (int)chance(seed) % 256, r->last->bytes);
 }
 
@@ -94,9 +95,116 @@ static void test_durable(void **state)
     store_close(s);
 }
 
+/* Decodes to itself, or, if it is wrong, to nothing. */
+static void expect_decoded(const replica_durable *d, bool right)
+{
+    static uint8_t bytes[MAX_DURABLE];
+    static uint8_t again[MAX_DURABLE];
+    replica_durable decoded;
+    size_t length = durable_encode(d, bytes);
+    assert_int_equal(durable_decode((byte_string){bytes, length}, &decoded), right);
+    if (right) {
+        assert_int_equal(durable_encode(&decoded, again), length);
+        assert_memory_equal(again, bytes, length);
+    } else {
+        assert_memory_equal(&decoded, &(replica_durable){0}, sizeof decoded);
+    }
+    replica_durable_end(&decoded);
+}
+
+static void test_durable_bytes(void **state)
+{
+    static uint8_t bytes[MAX_DURABLE];
+    replica_durable decoded;
+    uint64_t seed = 5;
+    (void)state;
+    for (int round = 0; round < 50; round++) { /* no part of it is one, nor is it with more */
+        replica_durable d;
+        random_durable(&d, &seed);
+        expect_decoded(&d, true);
+        size_t length = durable_encode(&d, bytes);
+        for (size_t cut = 0; cut<length; cut += length> 1000 ? 997 : 1)
+            assert_false(durable_decode((byte_string){bytes, cut}, &decoded));
+        bytes[length] = 0;
+        assert_false(durable_decode((byte_string){bytes, length + 1}, &decoded));
+        replica_durable_end(&d);
+    }
+}
+
+/* The largest of each number, and one more. */
+static void test_durable_bounds(void **state)
+{
+    replica_durable d = {.now.epoch = 1, .consensus = {.epoch = 1, .promised = 1, .accepted = 1}};
+    (void)state;
+    expect_decoded(&d, true);
+    d.consensus.epoch = 2; /* of another epoch than the lock's */
+    expect_decoded(&d, false);
+    d.now.epoch = d.consensus.epoch = WME_MAX_EPOCH;
+    d.consensus.value.epoch = WME_MAX_EPOCH;
+    expect_decoded(&d, true);
+    d.consensus.value.epoch++;
+    expect_decoded(&d, false);
+    d.consensus.value.epoch = 1;
+    d.now.epoch = d.consensus.epoch = WME_MAX_EPOCH + 1;
+    expect_decoded(&d, false);
+    d = (replica_durable){.now.epoch = 1, .consensus.epoch = WME_MAX_EPOCH, .rests = UINT64_MAX};
+    expect_decoded(&d, true);
+    d.consensus.epoch++;
+    expect_decoded(&d, false);
+    d.consensus.epoch = 1;
+    d.now.sn = 1;
+    d.now.op_sn = 1; /* without an operation */
+    expect_decoded(&d, false);
+    wme_op *last = d.now.last = op_new(WME_MAX_OP);
+    memset(last->data, 'x', WME_MAX_OP);
+    last->origin = WME_MAX_NODES - 1;
+    expect_decoded(&d, true);
+    d.now.op_sn = 2;
+    expect_decoded(&d, false);
+    d.now.op_sn = 1;
+    last->origin++;
+    expect_decoded(&d, false);
+    last->origin = 0;
+    d.consensus = (paxos_durable){.epoch = 1, .promised = 1, .accepted = 1, .value.last = last};
+    expect_decoded(&d, true);
+    d.now.last = NULL;
+    d.now.op_sn = 0;
+    expect_decoded(&d, true);
+    wme_op_drop(last);
+    d = (replica_durable){.now = {.epoch = 1, .owner = WME_MAX_NODES - 1}};
+    expect_decoded(&d, true);
+    d.now.owner++;
+    expect_decoded(&d, false);
+    d.now.owner = 0;
+    d.now.queued = WME_MAX_NODES;
+    for (uint8_t i = 0; i < WME_MAX_NODES; i++)
+        d.now.queue[i] = (uint8_t)(WME_MAX_NODES - 1 - i);
+    expect_decoded(&d, true);
+    d.now.queue[0] = WME_MAX_NODES; /* no such node */
+    expect_decoded(&d, false);
+    d.now.queue[0] = 0; /* who is the last, too */
+    expect_decoded(&d, false);
+}
+
+/* An operation is said to be the same as one that is not there, or to be of no known form. */
+static void test_durable_same_as_nothing(void **state)
+{
+    static uint8_t bytes[MAX_DURABLE];
+    replica_durable d = {.now.epoch = 1};
+    replica_durable decoded;
+    (void)state;
+    size_t length = durable_encode(&d, bytes);
+    size_t form = length - 5; /* before three numbers of consensus and the rest */
+    assert_true(durable_decode((byte_string){bytes, length}, &decoded));
+    bytes[form] = 2;
+    assert_false(durable_decode((byte_string){bytes, length}, &decoded));
+    bytes[form] = 3;
+    assert_false(durable_decode((byte_string){bytes, length}, &decoded));
+}
+
 static void test_recall(void **state)
 {
-    static char words[OP_MOST_KEPT + 64];
+    static char words[OP_MAX_KEPT + 64];
     (void)state;
     store *s = store_at("a");
     store_lock lock = lock_named(s, "lock");
@@ -112,12 +220,12 @@ static void test_recall(void **state)
     assert_true(store_recall(s, &lock, mine, &out));
     assert_true(store_recall(s, &lock, other, &out));
     assert_memory_equal(out.at, ":5\r\n:11\r\n", 9);
-    snprintf(words, sizeof words, "SET|long|%0*d", OP_MOST_KEPT, 0);
+    snprintf(words, sizeof words, "SET|long|%0*d", OP_MAX_KEPT, 0);
     expect_result(s, &lock, words, "+OK\r\n");
     wme_op *get = op_from("GET|long", 4, 79);
     out.bytes = 0;
     assert_true(store_execute(s, &lock, get, 4, &out));
-    assert_true(out.bytes > OP_MOST_KEPT);
+    assert_true(out.bytes > OP_MAX_KEPT);
     out.bytes = 0;
     save_lock(s, &lock);
     assert_true(store_commit(s));
@@ -159,9 +267,8 @@ static void test_names(void **state)
                                         {(const uint8_t *)"\0", 1}};
     enum { NAMES = sizeof names / sizeof *names };
     store_lock locks[NAMES];
-    char longest[STORE_MOST_NAME];
+    char longest[STORE_MAX_NAME];
     replica_durable d;
-    bool forgotten;
     (void)state;
     store *s = store_at("a");
     for (int i = 0; i < NAMES; i++) {
@@ -171,19 +278,6 @@ static void test_names(void **state)
         save_lock(s, &locks[i]);
     }
     expect_names(s, "\0/a/a\0/\xff\xff/", 10);
-    assert_true(store_forget(s, &locks[0], &forgotten));
-    assert_false(forgotten); /* it has executed something */
-    memset(longest, 'x', sizeof longest);
-    store_lock fresh;
-    byte_string name = {(const uint8_t *)longest, sizeof longest};
-    assert_int_equal(store_load(s, name, &fresh, &d), STORE_UNKNOWN);
-    save_lock(s, &fresh);
-    assert_true(store_commit(s));
-    assert_int_equal(store_load(s, name, &fresh, &d), STORE_FOUND);
-    assert_true(store_forget(s, &fresh, &forgotten));
-    assert_true(forgotten);
-    assert_int_equal(store_load(s, name, &fresh, &d), STORE_UNKNOWN);
-    assert_true(store_forget(s, &fresh, &forgotten));
     assert_true(store_commit(s));
     store_close(s);
     s = store_at("a");
@@ -195,31 +289,25 @@ static void test_names(void **state)
         expect_read(s, &locks[i], "n", value);
         replica_durable_end(&d);
     }
+    memset(longest, 'x', sizeof longest);
+    store_lock fresh;
+    byte_string name = {(const uint8_t *)longest, sizeof longest};
+    assert_int_equal(store_load(s, name, &fresh, &d), STORE_UNKNOWN);
+    save_lock(s, &fresh);
+    assert_true(store_commit(s));
     store_close(s);
-}
-
-/* What consensus has promised is never forgotten, though nothing else has happened. */
-static void test_not_forgotten(void **state)
-{
-    replica_durable d = {.now = {.epoch = 1}, .consensus = {.epoch = 1, .promised = 5}};
-    bool forgotten = true;
-    (void)state;
-    store *s = store_at("a");
-    store_lock lock = lock_named(s, "lock");
-    assert_true(store_save(s, &lock, &d));
-    assert_true(store_forget(s, &lock, &forgotten));
-    assert_false(forgotten);
-    d = (replica_durable){.now = {.epoch = 2}};
-    assert_true(store_save(s, &lock, &d));
-    assert_true(store_forget(s, &lock, &forgotten));
-    assert_false(forgotten);
+    s = store_at("a");
+    assert_int_equal(store_load(s, name, &fresh, &d), STORE_FOUND);
+    replica_durable_end(&d);
     store_close(s);
 }
 
 void add_lock_tests(suite *s)
 {
     suite_add(s, test_durable, NULL, "what a lock must not forget");
+    suite_add(s, test_durable_bytes, NULL, "as bytes: no part of them is enough");
+    suite_add(s, test_durable_bounds, NULL, "as bytes: the largest of each number, and one more");
+    suite_add(s, test_durable_same_as_nothing, NULL, "as bytes: the same as no operation");
     suite_add(s, test_recall, NULL, "results that are recalled");
     suite_add(s, test_names, NULL, "names of locks");
-    suite_add(s, test_not_forgotten, NULL, "a promise is not forgotten");
 }

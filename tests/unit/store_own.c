@@ -181,7 +181,7 @@ static void test_log(void **state)
 static void test_install(void **state)
 {
     uint64_t executed;
-    uint64_t answered[WME_MOST_NODES];
+    uint64_t answered[WME_MAX_NODES];
     tally in_a = {0};
     tally in_b = {0};
     tally in_c = {0};
@@ -229,7 +229,7 @@ static void test_install(void **state)
 /* A peer may send anything: executed as an error, the same everywhere, after a restart too. */
 static void test_no_operation(void **state)
 {
-    static uint8_t large[WME_MOST_OP];
+    static uint8_t large[WME_MAX_OP];
     tally t = {0};
     resp_out result = {0};
     (void)state;

@@ -67,6 +67,35 @@ void scene_copy(const char *from, const char *to)
     mkdir(target, 0700);
     copy_file(source, target, "node");
     copy_file(source, target, "data.mdb");
+    copy_file(source, target, "journal");
+}
+
+int scene_open(const char *directory, const char *name, int flags)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", scene_path(directory), name);
+    int file = open(path, flags);
+    assert_true(file >= 0);
+    return file;
+}
+
+image read_image(const char *directory, const char *name)
+{
+    enum { MOST = 8 << 20 };
+    image i = {.at = malloc(MOST)};
+    int file = scene_open(directory, name, O_RDONLY);
+    ssize_t count = read(file, i.at, MOST);
+    assert_true(count > 0 && count < MOST);
+    i.bytes = (size_t)count;
+    close(file);
+    return i;
+}
+
+void write_image(const char *directory, const char *name, image i)
+{
+    int file = scene_open(directory, name, O_WRONLY | O_TRUNC);
+    assert_int_equal(write(file, i.at, i.bytes), i.bytes);
+    close(file);
 }
 
 /* ---- stores ---- */
@@ -77,12 +106,12 @@ store_options options_for(const char *directory)
                            .cluster = "test",
                            .node = "a",
                            .durability = STORE_DISK,
-                           .most_bytes = PLENTY};
+                           .max_bytes = PLENTY};
 }
 
 store *store_with(const store_options *options)
 {
-    char complaint[STORE_COMPLAINT] = "";
+    char complaint[COMPLAINT] = "";
     store *s = store_open(options, complaint);
     if (s == NULL)
         fail_msg("%s", complaint);
@@ -97,7 +126,7 @@ store *store_at(const char *directory)
 
 void expect_refusal(const store_options *options, const char *text)
 {
-    char complaint[STORE_COMPLAINT] = "";
+    char complaint[COMPLAINT] = "";
     store *s = store_open(options, complaint);
     if (s != NULL || strstr(complaint, text) == NULL)
         fail_msg("expected '%s', got '%s'", text, s != NULL ? "a store" : complaint);

@@ -2,7 +2,7 @@
 #ifndef BATON_STORE_SCENE_H
 #define BATON_STORE_SCENE_H
 
-#include "../../src/resource/store.h"
+#include "store.h"
 #include "unit.h"
 
 enum { PLENTY = 256 << 20 };
@@ -14,6 +14,17 @@ int scene_end(void **state);
 const char *scene_path(const char *name);
 /* Copies a store's directory. */
 void scene_copy(const char *from, const char *to);
+
+/* A file of such a directory. */
+int scene_open(const char *directory, const char *name, int flags);
+
+typedef struct image {
+    uint8_t *at;
+    size_t bytes;
+} image;
+/* All of a file, to be freed; and the file becomes that. */
+image read_image(const char *directory, const char *name);
+void write_image(const char *directory, const char *name, image i);
 
 store_options options_for(const char *directory);
 /* Opens; fails the test if that does not work. */
@@ -42,8 +53,10 @@ uint64_t chance(uint64_t *seed);
 void add_lock_tests(suite *s);
 void add_crash_tests(suite *s);
 void add_damage_tests(suite *s);
+void add_journal_tests(suite *s);
 void add_snapshot_tests(suite *s);
 void add_limit_tests(suite *s);
+void add_record_tests(suite *s);
 void add_own_tests(suite *s);
 
 #endif

@@ -77,7 +77,7 @@ static void test_different(void **state)
 static void test_install(void **state)
 {
     uint64_t executed;
-    uint64_t answered[WME_MOST_NODES];
+    uint64_t answered[WME_MAX_NODES];
     (void)state;
     store *a = store_at("a");
     store *b = store_at("b");
@@ -151,7 +151,7 @@ static void put_sum(uint8_t *at, size_t bytes)
 static void test_damaged(void **state)
 {
     uint64_t executed;
-    uint64_t answered[WME_MOST_NODES];
+    uint64_t answered[WME_MAX_NODES];
     unsigned still_fine = 0;
     (void)state;
     store *s = store_at("a");

@@ -3,16 +3,19 @@
  * when their process has been killed.
  */
 #define BATON_REG_SHORT_NAMES
-#include "../../src/board/room.h"
-#include "../../src/reg/layout.h"
+#include "internal.h"
+#include "layout.h"
 #include "unit.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -73,8 +76,8 @@ static void test_sizes(void **state)
 {
     baton_board *board = NULL;
     (void)state;
-    baton_board_spec too_many = {BATON_MOST_ON_BOARD + 1, 1};
-    baton_board_spec too_many_locks = {1, BATON_MOST_LOCKS_ON_BOARD + 1};
+    baton_board_spec too_many = {BATON_MAX_ON_BOARD + 1, 1};
+    baton_board_spec too_many_locks = {1, BATON_MAX_LOCKS_ON_BOARD + 1};
     assert_int_equal(baton_board_open(name, &too_many, &board), BATON_BAD_COUNT);
     assert_int_equal(baton_board_open(name, &too_many_locks, &board), BATON_BAD_COUNT);
     assert_int_equal(baton_board_find(name, &board), BATON_NO_BOARD); /* none was left behind */
@@ -150,6 +153,28 @@ static void test_damage(void **state)
     expect_both(BATON_OTHER_VERSION);
 }
 
+/* The header is right; what it promises is not there. */
+static void expect_damaged_cards(void)
+{
+    struct stat info;
+    baton_board_close(open_for(2, 2));
+    int file = shm_open(file_of_it, O_RDWR, 0);
+    assert_int_equal(fstat(file, &info), 0);
+    static const char zeros[65536];
+    size_t header = sizeof(board_header);
+    size_t bytes = (size_t)info.st_size - header;
+    assert_true(bytes <= sizeof zeros);
+    assert_int_equal(pwrite(file, zeros, bytes, (off_t)header), (ssize_t)bytes);
+    close(file);
+    expect_both(BATON_NOT_BOARD);
+}
+
+static void test_damaged_cards(void **state)
+{
+    (void)state;
+    expect_damaged_cards();
+}
+
 static void test_namespace(void **state)
 {
     uint64_t other = 4711;
@@ -191,6 +216,129 @@ static void test_half_made(void **state)
     assert_int_equal(baton_board_find(name, &board), BATON_NOT_BOARD);
     assert_int_equal(baton_board_open(name, NULL, &board), BATON_OK);
     baton_board_close(board);
+}
+
+/* ---- what is left behind ---- */
+
+static int count_entries(const char *directory)
+{
+    int count = 0;
+    DIR *all = opendir(directory);
+    assert_non_null(all);
+    while (readdir(all) != NULL)
+        count++;
+    closedir(all);
+    return count;
+}
+
+/* Mappings of this board. */
+static int count_maps(void)
+{
+    char line[600];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL)
+        count += strstr(line, file_of_it) != NULL;
+    fclose(maps);
+    return count;
+}
+
+/* Opens, finds and names, in every way that fails, and in all that do not. */
+static void use_all_ways(void)
+{
+    baton_board *board = open_for(2, 2), *found = NULL;
+    uint32_t lock, other = 77;
+    assert_int_equal(baton_board_find(name, &found), BATON_OK);
+    assert_int_equal(baton_board_lock(board, "a", &lock), BATON_OK);
+    assert_int_equal(baton_board_lock(board, "b", &lock), BATON_OK);
+    assert_int_equal(baton_board_lock(board, "c", &lock), BATON_FULL);
+    baton_board_close(board);
+    baton_board_close(found);
+    patch(offsetof(board_header, layout), &other, sizeof other, true);
+    expect_both(BATON_OTHER_VERSION);
+    assert_int_equal(baton_board_remove(name), BATON_OK);
+    expect_damaged_cards();
+    assert_int_equal(baton_board_remove(name), BATON_OK);
+    assert_int_equal(baton_board_remove(name), BATON_NO_BOARD);
+}
+
+static void test_nothing_is_left(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        use_all_ways(); /* what malloc keeps for the next time, it keeps from here on */
+    int descriptors = count_entries("/proc/self/fd");
+    size_t before = heap_bytes();
+    use_all_ways();
+    assert_int_equal(heap_bytes(), before);
+    assert_int_equal(count_entries("/proc/self/fd"), descriptors);
+    assert_int_equal(count_maps(), 0);
+}
+
+/* A descriptor may be any number, in a process without standard input also 0. */
+static void test_descriptor_zero(void **state)
+{
+    (void)state;
+    uint32_t lock;
+    int kept = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    use_all_ways(); /* the board's file is 0 */
+    int other = open("/dev/null", O_RDWR);
+    baton_board *board = open_for(2, 2);
+    close(other);
+    assert_int_equal(baton_board_lock(board, "a", &lock), BATON_OK); /* what it opens for that is */
+    baton_board_close(board);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+}
+
+static atomic_int interruptions;
+
+static void be_interrupted(int number)
+{
+    (void)number;
+    interruptions++;
+}
+
+typedef struct naming {
+    baton_board *board;
+    int error;
+    atomic_bool done;
+} naming;
+
+static void *name_a_lock(void *context)
+{
+    naming *n = context;
+    uint32_t lock;
+    n->error = baton_board_lock(n->board, "late", &lock);
+    n->done = true;
+    return NULL;
+}
+
+/* Somebody else names one for a long time; signals in between do no harm. */
+static void test_interrupted(void **state)
+{
+    (void)state;
+    const struct sigaction interrupt = {.sa_handler = be_interrupted}; /* no SA_RESTART */
+    struct sigaction before;
+    naming n = {.board = open_for(2, 2)};
+    pthread_t thread;
+    int file = shm_open(file_of_it, O_RDWR, 0);
+    assert_int_equal(flock(file, LOCK_EX), 0);
+    assert_int_equal(sigaction(SIGUSR1, &interrupt, &before), 0);
+    assert_int_equal(pthread_create(&thread, NULL, name_a_lock, &n), 0);
+    for (int i = 0; i < 100 && !n.done; i++) {
+        usleep(1000);
+        pthread_kill(thread, SIGUSR1);
+    }
+    assert_false(n.done);
+    close(file);
+    pthread_join(thread, NULL);
+    assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+    assert_int_equal(n.error, BATON_OK);
+    assert_true(interruptions > 0);
+    baton_board_close(n.board);
 }
 
 static void test_made_once(void **state)
@@ -487,13 +635,24 @@ static void test_coming_and_going(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_names),     TEST(test_sizes),
-        TEST(test_read_only), TEST(test_damage),
-        TEST(test_namespace), TEST(test_cut_off),
-        TEST(test_half_made), TEST(test_made_once),
-        TEST(test_locks),     TEST(test_pins),
-        TEST(test_watched),   TEST(test_by_hand),
-        TEST(test_dead),      TEST(test_coming_and_going),
+        TEST(test_names),
+        TEST(test_sizes),
+        TEST(test_read_only),
+        TEST(test_damage),
+        TEST(test_namespace),
+        TEST(test_cut_off),
+        TEST(test_damaged_cards),
+        TEST(test_nothing_is_left),
+        TEST(test_descriptor_zero),
+        TEST(test_interrupted),
+        TEST(test_half_made),
+        TEST(test_made_once),
+        TEST(test_locks),
+        TEST(test_pins),
+        TEST(test_watched),
+        TEST(test_by_hand),
+        TEST(test_dead),
+        TEST(test_coming_and_going),
     };
     return cmocka_run_group_tests_name("board", tests, NULL, NULL);
 }

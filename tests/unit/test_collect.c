@@ -22,7 +22,7 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-enum { MOST_IDS = 64, WIDE = 200, WIDEST = 4096, HEADER = 56, GUARD = 0x5a };
+enum { MAX_IDS = 64, WIDE = 200, WIDEST = 4096, HEADER = 56, GUARD = 0x5a };
 
 /* A value says up to its end whose it is and which version, from 1: one made of two shows. */
 static void fill(char *value, size_t bytes, uint64_t stamp)
@@ -36,7 +36,7 @@ static void fill(char *value, size_t bytes, uint64_t stamp)
 static int store(baton_storer *me, uint64_t version)
 {
     char value[WIDEST];
-    fill(value, me->in.value_bytes, version * MOST_IDS + me->id);
+    fill(value, me->in.value_bytes, version * MAX_IDS + me->id);
     return baton_store(me, value);
 }
 
@@ -56,9 +56,9 @@ static baton_collect *make(const baton_collect_spec *spec, void *memory)
 /* A collector with room for its view, at the end of which there is a guard. */
 typedef struct reader {
     baton_collector me;
-    uint32_t ids[MOST_IDS];
-    char values[MOST_IDS * WIDE + 1];
-    uint64_t version[MOST_IDS]; /* what it has seen last of each id; 0 if it was not in the view */
+    uint32_t ids[MAX_IDS];
+    char values[MAX_IDS * WIDE + 1];
+    uint64_t version[MAX_IDS]; /* what it has seen last of each id; 0 if it was not in the view */
 } reader;
 
 static const char fine[] = "fine";
@@ -80,11 +80,11 @@ static const char *look(reader *r)
         uint64_t stamp = 0;
         memcpy(&stamp, value, bytes < sizeof stamp ? bytes : sizeof stamp);
         fill(whole, bytes, stamp);
-        if (id >= n || r->version[id] != 0 || stamp % MOST_IDS != id || stamp < MOST_IDS)
+        if (id >= n || r->version[id] != 0 || stamp % MAX_IDS != id || stamp < MAX_IDS)
             return "an id is out of range, there twice, or with a value that is not its own";
         if (memcmp(value, whole, bytes) != 0)
             return "a value is torn";
-        r->version[id] = stamp / MOST_IDS;
+        r->version[id] = stamp / MAX_IDS;
     }
     return fine;
 }
@@ -104,17 +104,17 @@ static void test_sizes(void **state)
         baton_collect_spec spec;
         int error;
     } cases[] = {
-        {{"array", BATON_MOST_IN_ARRAY, BATON_MOST_COLLECTORS, 9}, BATON_OK},
-        {{"tree", BATON_MOST_IN_TREE, 1, BATON_MOST_VALUE_BYTES}, BATON_OK},
-        {{"matrix", BATON_MOST_IN_MATRIX, 1, 1}, BATON_OK},
-        {{"array", BATON_MOST_IN_ARRAY + 1, 1, 8}, BATON_BAD_COUNT},
-        {{"tree", BATON_MOST_IN_TREE + 1, 1, 8}, BATON_BAD_COUNT},
-        {{"matrix", BATON_MOST_IN_MATRIX + 1, 1, 8}, BATON_BAD_COUNT},
+        {{"array", BATON_MAX_IN_ARRAY, BATON_MAX_COLLECTORS, 9}, BATON_OK},
+        {{"tree", BATON_MAX_IN_TREE, 1, BATON_MAX_VALUE_BYTES}, BATON_OK},
+        {{"matrix", BATON_MAX_IN_MATRIX, 1, 1}, BATON_OK},
+        {{"array", BATON_MAX_IN_ARRAY + 1, 1, 8}, BATON_BAD_COUNT},
+        {{"tree", BATON_MAX_IN_TREE + 1, 1, 8}, BATON_BAD_COUNT},
+        {{"matrix", BATON_MAX_IN_MATRIX + 1, 1, 8}, BATON_BAD_COUNT},
         {{"matrix", 0, 1, 8}, BATON_BAD_COUNT},
         {{"matrix", 1, 0, 8}, BATON_BAD_COUNT},
-        {{"matrix", 1, BATON_MOST_COLLECTORS + 1, 8}, BATON_BAD_COUNT},
+        {{"matrix", 1, BATON_MAX_COLLECTORS + 1, 8}, BATON_BAD_COUNT},
         {{"matrix", 1, 1, 0}, BATON_BAD_COUNT},
-        {{"matrix", 1, 1, BATON_MOST_VALUE_BYTES + 1}, BATON_BAD_COUNT},
+        {{"matrix", 1, 1, BATON_MAX_VALUE_BYTES + 1}, BATON_BAD_COUNT},
         {{"list", 1, 1, 8}, BATON_NO_OBJECT},
         {{NULL, 1, 1, 8}, BATON_BAD_ARGUMENT},
     };
@@ -232,8 +232,8 @@ static void test_sequential(void **state)
     uint32_t rounds = spec->value_bytes == 1 ? 3 : 7; /* what fits; more than a value has places */
     baton_collect *object = make(spec, NULL);
     reader r = {0};
-    uint64_t version[MOST_IDS] = {0};
-    baton_storer me[MOST_IDS] = {0};
+    uint64_t version[MAX_IDS] = {0};
+    baton_storer me[MAX_IDS] = {0};
     assert_int_equal(baton_collector_join(object, 1, &r.me), BATON_OK);
     for (uint32_t i = 0; i < n; i++)
         assert_int_equal(baton_storer_join(object, 1, &me[i]), BATON_OK);
@@ -254,7 +254,7 @@ static void test_sequential(void **state)
     assert_int_equal(baton_collect_view(&r.me, NULL, r.values), BATON_BAD_ARGUMENT);
     assert_int_equal(baton_collect_view(&r.me, r.ids, NULL), BATON_BAD_ARGUMENT);
     if (spec->value_bytes == sizeof(baton_word))
-        baton_store_lazily(&me[0], (baton_word)(++version[0] * MOST_IDS));
+        baton_store_lazily(&me[0], (baton_word)(++version[0] * MAX_IDS));
     expect_view(&r, version); /* none of the errors did any harm */
     free(object);
 }
@@ -381,7 +381,7 @@ static void succeed(pid_t child, shared *m, reader *r, baton_storer *me)
     assert_int_equal(baton_storer_take_over(object, 0, dead + 1, 1, me), BATON_FULL);
     assert_int_equal(baton_storer_take_over(object, 0, dead, 1, me), BATON_OK);
     assert_int_equal(store(me, ++m->begun), BATON_OK);
-    expect_view(r, (uint64_t[MOST_IDS]){m->begun, 1});
+    expect_view(r, (uint64_t[MAX_IDS]){m->begun, 1});
 }
 
 static void test_killed(void **state)
@@ -433,7 +433,7 @@ static bool die_after(const baton_collect_spec *spec, unsigned instructions, boo
         assert_int_equal(store(&me[1], 1), BATON_OK);
     succeed(child, m, &r, &me[0]);
     assert_int_equal(store(&me[2], 1), BATON_OK);
-    expect_view(&r, (uint64_t[MOST_IDS]){m->begun, 1, 1});
+    expect_view(&r, (uint64_t[MAX_IDS]){m->begun, 1, 1});
     munmap(m, sizeof *m);
     return ended;
 }
@@ -450,8 +450,8 @@ int main(void)
 {
     static const size_t sizes[] = {1, 4, 8, 9, 16, 100, WIDEST};
     static const char *const objects[] = {"array", "tree", "matrix"};
-    static const baton_collect_spec largest = {"tree", BATON_MOST_IN_TREE, 1, 8};
-    static const baton_collect_spec many = {"matrix", MOST_IDS, 1, WIDE};
+    static const baton_collect_spec largest = {"tree", BATON_MAX_IN_TREE, 1, 8};
+    static const baton_collect_spec many = {"matrix", MAX_IDS, 1, WIDE};
     static baton_collect_spec specs[3][7];
     suite s = {0};
     suite_add(&s, test_sizes, NULL, "sizes, good and bad");

@@ -1,6 +1,6 @@
 /* What is asked of etcd, and what its answers mean: all kinds of them, and all that are none. */
-#include "../../src/net/etcd_txn.h"
-#include "../../src/net/etcd_urls.h"
+#include "etcd_txn.h"
+#include "etcd_urls.h"
 #include "unit.h"
 
 #include <jansson.h>
@@ -40,7 +40,25 @@ static void test_ask(void **state)
     assert_string_equal(at(all, "success", "request_put", "key"), "YmF0b24vbA==");
     assert_string_equal(at(all, "success", "request_put", "value"), "AP8QIg==");
     assert_string_equal(at(all, "failure", "request_range", "key"), "YmF0b24vbA==");
+    json_t *after = json_array_get(json_object_get(all, "success"), 1);
+    assert_true(json_equal(after, json_array_get(json_object_get(all, "failure"), 0)));
     assert_int_equal(json_object_size(all), 3);
+    json_decref(all);
+    free(text);
+}
+
+/* It asks for nothing: neither would etcd write something, nor show what somebody has put there. */
+static void test_ask_nothing(void **state)
+{
+    char *text = etcd_ask_nothing();
+    json_t *all = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *first = json_array_get(json_object_get(all, "failure"), 0);
+    (void)state;
+    assert_string_equal(at(all, "compare", NULL, "version"), "9223372036854775806");
+    assert_string_equal(at(all, "success", "request_put", "key"), "YmF0b24v");
+    assert_string_equal(at(all, "failure", "request_range", "key"), "YmF0b24v");
+    assert_true(
+        json_is_true(json_object_get(json_object_get(first, "request_range"), "count_only")));
     json_decref(all);
     free(text);
 }
@@ -63,16 +81,18 @@ typedef struct answered {
     const char *value;
 } answered;
 
-#define TAKEN \
-    HEADER    \
-    "\"succeeded\":true,\"responses\":[{\"response_put\":{\"header\":{\"revision\":\"2\"}}}]}"
+#define PUT(last) \
+    HEADER "\"succeeded\":true,\"responses\":[{\"response_put\":{\"header\":{}}}," last "]}"
+#define TAKEN_AS(version) PUT("{\"response_range\":{" PAIR(version, "\"YmFy\"") "}}")
+#define TAKEN             TAKEN_AS("\"1\"")
 
 static const answered good[] = {
-    {"taken", TAKEN, 1, OUTSIDE_MINE, 0, NULL},
-    {"taken later", TAKEN, 900, OUTSIDE_MINE, 899, NULL},
+    {"taken", TAKEN, 1, OUTSIDE_THIS, 1, "bar"},
+    {"taken later", TAKEN_AS("\"900\""), 900, OUTSIDE_THIS, 900, "bar"},
     {"decided before", SHOWS(PAIR("\"1\"", "\"YmFy\"")), 1, OUTSIDE_THIS, 1, "bar"},
     {"decided before, said to be so",
-     "{\"succeeded\":false,\"responses\":[{\"response_range\":{" PAIR("\"6\"", "\"YmE=\"") "}}]}",
+     HEADER
+     "\"succeeded\":false,\"responses\":[{\"response_range\":{" PAIR("\"6\"", "\"YmE=\"") "}}]}",
      6, OUTSIDE_THIS, 6, "ba"},
     {"decided before, by nothing", SHOWS(PAIR("\"1\"", "\"\"")), 1, OUTSIDE_THIS, 1, NULL},
     {"one later", SHOWS(PAIR("\"2\"", "\"Yg==\"")), 1, OUTSIDE_LATER, 2, "b"},
@@ -114,13 +134,22 @@ static const char *const bad[][2] = {
     {"{\"succeeded\":true,\"responses\":[]}", "something else"},
     {"{\"succeeded\":true,\"responses\":{}}", "something else"},
     {"{\"succeeded\":true,\"responses\":[3]}", "something else"},
-    {"{\"succeeded\":true,\"responses\":[{},{}]}", "something else"},
+    {"{\"responses\":[{},{}]}", "something else"},
     {"{\"succeeded\":\"true\",\"responses\":[{\"response_put\":{}}]}", "something else"},
     {"{\"succeeded\":1,\"responses\":[{\"response_put\":{}}]}", "something else"},
     {"{\"succeeded\":null,\"responses\":[{\"response_put\":{}}]}", "something else"},
-    {"{\"succeeded\":true,\"responses\":[{}]}", "what was put"},
-    {"{\"succeeded\":true,\"responses\":[{\"response_put\":true}]}", "what was put"},
-    {"{\"succeeded\":true,\"responses\":[{\"response_range\":{}}]}", "what was put"},
+    {"{\"succeeded\":true,\"responses\":[{\"response_put\":{}}]}", "something else"},
+    {"{\"succeeded\":true,\"responses\":[{\"response_put\":{}},3]}", "something else"},
+    {"{\"succeeded\":true,\"responses\":[{},{}]}", "what was put"},
+    {"{\"succeeded\":true,\"responses\":[{\"response_put\":true},{}]}", "what was put"},
+    {"{\"succeeded\":true,\"responses\":[{\"response_range\":{}},{}]}", "what was put"},
+    {PUT("{}"), "shows no key"},
+    {PUT("{\"response_put\":{}}"), "shows no key"},
+    {PUT("{\"response_range\":{}}"), "contradicts itself"}, /* and nothing is there */
+    {PUT("{\"response_range\":{\"kvs\":[{\"key\":\"YmF0b24vbQ==\",\"version\":\"2\"}]}}"),
+     "another key"},                           /* the answer to somebody else */
+    {TAKEN_AS("\"1\""), "contradicts itself"}, /* an earlier one */
+    {TAKEN_AS("\"3\""), "contradicts itself"},
     {"{\"responses\":[{\"response_put\":{}}]}", "shows no key"},
     {"{\"responses\":[{\"response_range\":[]}]}", "shows no key"},
     {"{\"responses\":[{\"response_range\":null}]}", "shows no key"},
@@ -163,6 +192,57 @@ static void test_bad(void **state)
     }
 }
 
+/* Who says so, and of which revision. Who does not tell is no etcd. */
+static void test_header(void **state)
+{
+    static const char form[] = "{\"header\":{\"cluster_id\":%s,\"revision\":%s},"
+                               "\"responses\":[{\"response_range\":{}}]}";
+    static const char *const none[] = {
+        "3", "null", "\"\"", "\"0\"", "\"-1\"", "\"x\"", "\"18446744073709551616\"", "{}"};
+    etcd_answer a;
+    char text[200];
+    (void)state;
+    assert_true(read_text(TAKEN, 1, &a));
+    assert_true(a.cluster == 15118495548433857066U);
+    assert_int_equal(a.revision, 2);
+    free(a.value);
+    assert_false(read_text("{\"responses\":[{\"response_range\":{}}]}", 9, &a));
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        snprintf(text, sizeof text, form, none[i], "\"2\"");
+        assert_false(read_text(text, 9, &a));
+        assert_non_null(strstr(words, "from which etcd"));
+        snprintf(text, sizeof text, form, "\"2\"", none[i]);
+        assert_false(read_text(text, 9, &a));
+        assert_non_null(strstr(words, "of which revision"));
+    }
+}
+
+/* Whether an answer from that cluster, at that revision, is believed. */
+static bool believed(etcd_memory *m, uint64_t asked_at, uint64_t cluster, uint64_t revision)
+{
+    etcd_answer a = {.cluster = cluster, .revision = revision};
+    words[0] = '\0';
+    return etcd_remember(m, asked_at, &a, words);
+}
+
+static void test_remember(void **state)
+{
+    etcd_memory m = {0};
+    (void)state;
+    assert_true(believed(&m, 0, 7, 10));
+    assert_false(believed(&m, 10, 8, 11));
+    assert_non_null(strstr(words, "another cluster of etcd, 8 and not 7"));
+    assert_true(believed(&m, 10, 7, 10)); /* nothing has changed meanwhile */
+    assert_true(believed(&m, 10, 7, 15));
+    assert_true(believed(&m, 10, 7, 12)); /* asked before that, and answered later */
+    assert_int_equal(m.revision, 15);
+    assert_false(believed(&m, 15, 7, 14));
+    assert_non_null(strstr(words, "from revision 15 to 14"));
+    assert_int_equal(m.revision, 15);
+    assert_false(believed(&m, 15, 7, 16)); /* something else was written there meanwhile */
+    assert_non_null(strstr(words, "from revision 15 to 14"));
+}
+
 /* For the first epoch there may be no key; but then it would have been put. */
 static void test_nothing_there(void **state)
 {
@@ -191,8 +271,8 @@ static void test_cut(void **state)
 /* An answer that shows a value of so many bytes. */
 static char *shows_long(size_t bytes)
 {
-    static const char before[] = "{\"responses\":[{\"response_range\":{\"kvs\":[{\"key\":"
-                                 "\"YmF0b24vbA==\",\"version\":\"1\",\"value\":\"";
+    static const char before[] = HEADER "\"responses\":[{\"response_range\":{\"kvs\":[{\"key\":"
+                                        "\"YmF0b24vbA==\",\"version\":\"1\",\"value\":\"";
     static const char after[] = "\"}]}}]}";
     size_t signs = bytes / 3 * 4;
     char *text = malloc(sizeof before + signs + sizeof after);
@@ -205,18 +285,30 @@ static char *shows_long(size_t bytes)
 static void test_large(void **state)
 {
     etcd_answer a;
-    char *text = shows_long(ETCD_MOST_VALUE);
+    char *text = shows_long(ETCD_MAX_VALUE);
     (void)state;
-    assert_true(strlen(text) < ETCD_MOST_ANSWER);
+    assert_true(strlen(text) < ETCD_MAX_ANSWER);
     assert_true(read_text(text, 1, &a));
-    assert_int_equal(a.value_bytes, ETCD_MOST_VALUE);
+    assert_int_equal(a.value_bytes, ETCD_MAX_VALUE);
     free(a.value);
     free(text);
-    text = shows_long(ETCD_MOST_VALUE + 3);
-    assert_false(read_text(text, 1, &a));
-    assert_non_null(strstr(words, "too long"));
+    text = shows_long(ETCD_MAX_VALUE + 3); /* somebody's, but no decision */
+    assert_true(read_text(text, 1, &a));
+    assert_int_equal(a.verdict, OUTSIDE_THIS);
+    assert_null(a.value);
     free(text);
-    text = shows_long(ETCD_MOST_ANSWER);
+    text = shows_long(3);
+    size_t bytes = strlen(text);
+    text = realloc(text, ETCD_MAX_ANSWER + 2); /* blanks behind it are no harm, up to the limit */
+    assert_non_null(text);
+    memset(text + bytes, ' ', ETCD_MAX_ANSWER + 1 - bytes);
+    text[ETCD_MAX_ANSWER + 1] = '\0';
+    assert_false(read_text(text, 1, &a));
+    text[ETCD_MAX_ANSWER] = '\0';
+    assert_true(read_text(text, 1, &a));
+    free(a.value);
+    free(text);
+    text = shows_long(ETCD_MAX_ANSWER);
     assert_false(read_text(text, 1, &a));
     assert_string_equal(words, "an answer that is too long");
     free(text);
@@ -243,8 +335,8 @@ static void test_round_trip(void **state)
         json_t *all = json_loads(asked, 0, NULL);
         char text[1024];
         snprintf(text, sizeof text,
-                 "{\"responses\":[{\"response_range\":{\"kvs\":[{\"key\":\"%s\",\"version\":\"1\","
-                 "\"value\":\"%s\"}]}}]}",
+                 HEADER "\"responses\":[{\"response_range\":{\"kvs\":[{\"key\":\"%s\","
+                        "\"version\":\"1\",\"value\":\"%s\"}]}}]}",
                  at(all, "compare", NULL, "key"), at(all, "success", "request_put", "value"));
         etcd_answer a;
         assert_true(read_text(text, 1, &a));
@@ -286,34 +378,133 @@ static void test_judge(void **state)
         }
 }
 
+/* ---- addresses ---- */
+
 static void test_urls(void **state)
 {
     etcd_urls u;
     char complaint[ETCD_URLS_COMPLAINT];
     (void)state;
-    assert_true(etcd_urls_parse(&u, "http://a:2379,https://[::1]:1/,http://b", complaint));
-    assert_int_equal(u.count, 3);
-    assert_string_equal(u.url[0], "http://a:2379");
-    assert_string_equal(u.url[1], "https://[::1]:1");
-    assert_string_equal(u.url[2], "http://b");
-    static const char *const wrong[] = {
-        "",           ",",           "http://a,",    "a:2379",         "://a",
-        "http://",    "file:///x",   "http://a:0x1", "http://a:65536", "http://a b",
-        "http://u@a", "http://:p@a", "http://a/v3",  "http://a?x",     "http://a#x"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        if (etcd_urls_parse(&u, wrong[i], complaint) ||
-            strstr(complaint, "no address of etcd") == NULL)
-            fail_msg("'%s' was taken, or '%s' said", wrong[i], complaint);
+    assert_true(etcd_urls_parse(&u,
+                                "http://a:2379,https://[::1]:1/,http://b,HTTPS://C-1.d_e.:65535/,"
+                                "http://10.0.0.7:2379,http://[::ffff:10.0.0.7]",
+                                complaint));
+    assert_int_equal(u.count, 6);
+    assert_string_equal(u.url[0].text, "http://a:2379");
+    assert_string_equal(u.url[1].text, "https://[::1]:1");
+    assert_string_equal(u.url[2].text, "http://b");
+    assert_string_equal(u.url[3].text, "https://C-1.d_e.:65535");
+    assert_string_equal(u.url[4].text, "http://10.0.0.7:2379");
+    assert_string_equal(u.url[5].text, "http://[::ffff:10.0.0.7]");
+    static const char *const hosts[] = {"a", "::1", "b", "C-1.d_e.", "10.0.0.7", "::ffff:10.0.0.7"};
+    static const uint16_t ports[] = {2379, 1, 80, 65535, 2379, 80};
+    static const bool named[] = {true, false, true, true, false, false};
+    for (uint32_t i = 0; i < u.count; i++) {
+        assert_string_equal(u.url[i].host, hosts[i]);
+        assert_int_equal(u.url[i].port, ports[i]);
+        assert_int_equal(u.url[i].named, named[i]);
+    }
+}
+
+/* What is wrong, and the words that say so. */
+static const char *const no_urls[][2] = {
+    {"", "write http"},
+    {",", "write http"},
+    {"http://a,", "write http"},
+    {"a:2379", "write http"},
+    {"://a", "write http"},
+    {"file:///x", "write http"},
+    {"unix://a", "write http"},
+    {"http:a", "write http"},
+    {"http:/a:1", "write http"},
+    {" http://a:1", "write http"},
+    {"http://", "name or an address"},
+    {"http:///a", "name or an address"},
+    {"http:////a:1", "name or an address"},
+    {"http://:1", "name or an address"},
+    {"http://a b", "name or an address"},
+    {"http://a:1 ", "port is a number"},
+    {"http://%61:1", "name or an address"},
+    {"http://a\\b:1", "name or an address"},
+    {"http://\xc3\xa9:1", "name or an address"},
+    {"http://.a:1", "name or an address"},
+    {"http://a..b:1", "name or an address"},
+    {"http://.", "name or an address"},
+    {"http://10.0.0.256:1", "name or an address"},
+    {"http://10.0.7:1", "name or an address"},
+    {"http://2379", "name or an address"},
+    {"http://::1", "square brackets"},
+    {"http://fe80::1:2379", "square brackets"},
+    {"http://[::1", "square brackets"},
+    {"http://[]:1", "square brackets"},
+    {"http://[a]:1", "square brackets"},
+    {"http://[10.0.0.7]:1", "square brackets"},
+    {"http://[fe80::1%25eth0]:1", "square brackets"},
+    {"http://[::1]2379", "port is a number"},
+    {"http://a:", "port is a number"},
+    {"http://a:/", "port is a number"},
+    {"http://a:0", "port is a number"},
+    {"http://a:0x1", "port is a number"},
+    {"http://a:+1", "port is a number"},
+    {"http://a:65536", "port is a number"},
+    {"http://a:18446744073709551617", "port is a number"},
+    {"http://a:1x", "port is a number"},
+    {"http://u@a", "users and passwords"},
+    {"http://@a", "users and passwords"},
+    {"http://u:p@a:1", "users and passwords"},
+    {"http://:p@a", "users and passwords"},
+    {"http://a:1@b:2", "users and passwords"},
+    {"http://a/v3", "behind its port"},
+    {"http://a:1//", "behind its port"},
+    {"http://a?x", "behind its port"},
+    {"http://a:1?", "behind its port"},
+    {"http://a:1/?", "behind its port"},
+    {"http://a#x", "behind its port"},
+    {"http://a:1#", "behind its port"},
+    {"http://a:1/#", "behind its port"},
+    {"http://a:1/@", "behind its port"},
+    {"http://a:1;http://b:1", "port is a number"},
+};
+
+static void test_no_urls(void **state)
+{
+    etcd_urls u;
+    char complaint[ETCD_URLS_COMPLAINT];
+    (void)state;
+    for (size_t i = 0; i < sizeof no_urls / sizeof no_urls[0]; i++)
+        if (etcd_urls_parse(&u, no_urls[i][0], complaint) ||
+            strstr(complaint, "no address of etcd") == NULL ||
+            strstr(complaint, no_urls[i][1]) == NULL)
+            fail_msg("'%s' was taken, or '%s' said", no_urls[i][0], complaint);
+}
+
+/* A complaint shows the address that it is about, and not those behind it. */
+static void test_complaint_names_one(void **state)
+{
+    etcd_urls u;
+    char complaint[ETCD_URLS_COMPLAINT];
+    char list[ETCD_MAX_URL + 40] = "http://";
+    (void)state;
+    assert_false(etcd_urls_parse(&u, "http://a:1,http://b:x,http://c:1", complaint));
+    assert_non_null(strstr(complaint, "'http://b:x'"));
+    memset(list + 7, 'a', ETCD_MAX_URL - 6);
+    strcpy(list + ETCD_MAX_URL + 1, ",http://second");
+    assert_false(etcd_urls_parse(&u, list, complaint));
+    assert_non_null(strstr(complaint, "too long"));
+    assert_null(strstr(complaint, "second"));
 }
 
 int main(void)
 {
     static suite s;
+    suite_add(&s, test_ask_nothing, NULL, "what is asked only to be answered");
     suite_add(&s, test_ask, NULL, "what is asked");
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         suite_add(&s, test_good, &good[i], "%s", good[i].name);
     suite_add(&s, test_bad, NULL, "what is no answer");
     suite_add(&s, test_nothing_there, NULL, "nothing there, in the first epoch");
+    suite_add(&s, test_header, NULL, "which etcd it is, and of which revision");
+    suite_add(&s, test_remember, NULL, "another etcd is not believed, nor one that has gone back");
     suite_add(&s, test_cut, NULL, "half an answer");
     suite_add(&s, test_large, NULL, "large answers");
     suite_add(&s, test_deep, NULL, "a deep one");
@@ -321,5 +512,7 @@ int main(void)
     suite_add(&s, test_error, NULL, "what etcd complains of");
     suite_add(&s, test_judge, NULL, "what the number of values means");
     suite_add(&s, test_urls, NULL, "addresses");
+    suite_add(&s, test_no_urls, NULL, "what is no address");
+    suite_add(&s, test_complaint_names_one, NULL, "a complaint names one address");
     return suite_run(&s, "etcd");
 }

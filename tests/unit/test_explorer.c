@@ -3,7 +3,7 @@
  * find, and what it must not. Each was once judged falsely, or could be.
  */
 #define BATON_REG_SHORT_NAMES
-#include "../../check/explore.h"
+#include "explore.h"
 #include "unit.h"
 
 #include <string.h>
@@ -229,6 +229,37 @@ DO(many_values_in)
         reg_write(&at->reg[0], v, relaxed);
 }
 
+/* Two locks: test-and-set in register 0, and one that is none. */
+static void second_is_none_in(void *memory, uint32_t lock, uint32_t i)
+{
+    if (lock == 0)
+        tas_in(memory, lock, i);
+}
+
+static void second_is_none_out(void *memory, uint32_t lock, uint32_t i)
+{
+    if (lock == 0)
+        tas_out(memory, lock, i);
+}
+
+/* Two locks, and both are right: test-and-set in the register of that number. */
+static void either_in(void *memory, uint32_t lock, uint32_t i)
+{
+    yard *at = memory;
+    (void)i;
+    while (reg_swap(&at->reg[lock], 1, acquire) != 0) {
+        reg_await(at->waiting, &at->place, reg_read(&at->reg[lock], relaxed) == 0);
+        again();
+    }
+}
+
+static void either_out(void *memory, uint32_t lock, uint32_t i)
+{
+    yard *at = memory;
+    (void)i;
+    reg_write(&at->reg[lock], 0, release);
+}
+
 /*
  * The order of two seq_cst fences is no synchronisation: if process 1 sees v = 1 it has learnt
  * nothing of what process 0 wrote in its section.
@@ -299,13 +330,19 @@ static const expectation bounded[] = {
      .ending = IMPOSSIBLE},
     {"more locks than are kept", init, tas_in, tas_out, .processes = 2, .passages = 1, .locks = 200,
      .ending = IMPOSSIBLE},
+    {"both may choose the lock that is none", init, second_is_none_in, second_is_none_out,
+     .processes = 2, .passages = 1, .locks = 2, .ending = VIOLATION,
+     .property = "mutual exclusion"},
+    {"two may be inside of different locks", init, either_in, either_out, .processes = 3,
+     .passages = 2, .locks = 2, .ending = EXHAUSTED},
+    {"the same in c11", init, either_in, either_out, .processes = 2, .passages = 2, .locks = 2,
+     .c11 = true, .ending = EXHAUSTED},
     {"fences in a row do not synchronise", init, fences_in, fences_out, .processes = 2,
      .passages = 1, .c11 = true, .ending = VIOLATION, .property = "mutual exclusion"},
 };
 
-static void test_bounded(void **state)
+static void expect(const expectation *e, bool reduce)
 {
-    const expectation *e = *state;
     baton_check_subject subject = {.name = e->name,
                                    .bytes = sizeof(yard),
                                    .locks = e->locks,
@@ -318,7 +355,8 @@ static void test_bounded(void **state)
                   .processes = e->processes,
                   .passages = e->passages,
                   .c11 = e->c11,
-                  .park = e->park};
+                  .park = e->park,
+                  .reduce = reduce};
     result r = explore(&plan, DEFAULT_LIMIT, NULL);
     assert_int_equal(r.ending, e->ending);
     if (e->property == NULL)
@@ -329,6 +367,12 @@ static void test_bounded(void **state)
     processes_end();
 }
 
+static void test_bounded(void **state)
+{
+    expect(*state, false);
+    expect(*state, true);
+}
+
 static const expectation forever[] = {
     {"looks that others spoil", init_first_is_1, torn_in, torn_out, .processes = 2,
      .ending = VIOLATION},
@@ -336,6 +380,8 @@ static const expectation forever[] = {
      .ending = VIOLATION},
     {"a deadlock is no endless run", init, keep_in, nothing, .processes = 2, .ending = IMPOSSIBLE},
     {"strict alternation", init, alternate_in, alternate_out, .processes = 2, .ending = IMPOSSIBLE},
+    {"both for ever choose the lock that is none", init, second_is_none_in, second_is_none_out,
+     .processes = 2, .locks = 2, .ending = IMPOSSIBLE},
 };
 
 static void test_endless(void **state)
@@ -343,10 +389,13 @@ static void test_endless(void **state)
     const expectation *e = *state;
     baton_check_subject subject = {.name = e->name,
                                    .bytes = sizeof(yard),
+                                   .locks = e->locks,
                                    .init = e->init,
                                    .enter = e->enter,
                                    .exit = e->exit};
     scope plan = {.subject = &subject, .processes = e->processes};
+    assert_int_equal(explore_endless(&plan, DEFAULT_LIMIT, NULL).ending, e->ending);
+    plan.reduce = true;
     assert_int_equal(explore_endless(&plan, DEFAULT_LIMIT, NULL).ending, e->ending);
     processes_end();
 }
@@ -356,8 +405,25 @@ static void test_timed_deadlock(void **state)
     (void)state;
     baton_check_subject subject = {
         .name = "kept", .bytes = sizeof(yard), .init = init, .enter = keep_in, .exit = nothing};
-    scope plan = {.subject = &subject, .processes = MOST_PROCESSES};
+    scope plan = {.subject = &subject, .processes = MAX_PROCESSES};
     assert_non_null(explore_timed(&plan, 1, 10, NULL).trouble);
+    processes_end();
+}
+
+/* One process, two passages, two locks: four ways to choose. */
+static void test_choices(void **state)
+{
+    (void)state;
+    baton_check_subject subject = {.name = "two",
+                                   .bytes = sizeof(yard),
+                                   .locks = 2,
+                                   .init = init,
+                                   .enter = either_in,
+                                   .exit = either_out};
+    scope plan = {.subject = &subject, .processes = 1, .passages = 2};
+    result r = explore(&plan, DEFAULT_LIMIT, NULL);
+    assert_int_equal((int)r.executions, 4);
+    result_free(&r);
     processes_end();
 }
 
@@ -386,6 +452,7 @@ int main(void)
     for (size_t i = 0; i < sizeof forever / sizeof forever[0]; i++)
         suite_add(&s, test_endless, &forever[i], "endless: %s", forever[i].name);
     suite_add(&s, test_timed_deadlock, NULL, "in time: a deadlock ends the run");
+    suite_add(&s, test_choices, NULL, "a lock is chosen at each passage");
     suite_add(&s, test_executions, NULL, "executions are counted right");
     return suite_run(&s, "explorer");
 }

@@ -3,20 +3,20 @@
  * Each is a line of words; the time of an event is its place in the line, from 1, and for one that
  * begins with = the time of the one before it.
  */
-#include "../../sim/history.h"
+#include "history.h"
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 3, USERS = 4, MOST_NUMBERS = 5 };
+enum { NODES = 3, USERS = 4, MAX_NUMBERS = 5 };
 
 /* ---- histories in words ---- */
 
 typedef struct event {
     char name[16];
-    unsigned long long n[MOST_NUMBERS];
+    unsigned long long n[MAX_NUMBERS];
 } event;
 
 /* "crit 2 7", for example. */
@@ -390,6 +390,13 @@ static void test_counts(void **state)
     assert_int_equal(c.installs, 1);
     assert_int_equal(c.stale, 1); /* the last one: token 3 had ended before it tried */
     assert_int_equal(c.longest_wait, 6);
+    assert_int_equal(c.judged[HISTORY_WME1], 4);
+    assert_int_equal(c.judged[HISTORY_WME2], 0); /* nothing was executed for a later section */
+    assert_int_equal(c.judged[HISTORY_ONE_COPY], 2);
+    assert_int_equal(c.judged[HISTORY_OUTCOME], 1);
+    assert_int_equal(c.judged[HISTORY_EJECTED], 1);
+    assert_int_equal(c.judged[HISTORY_RELEASE_PROGRESS], 2);
+    assert_int_equal(c.judged[HISTORY_RESUMED], 0);
     history_free(h);
 }
 

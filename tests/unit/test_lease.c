@@ -1,5 +1,6 @@
 /* Leases of sessions, by a clock that the test moves: no socket, no thread. */
-#include "../../src/net/session.h"
+#include "registry.h"
+#include "session.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -9,18 +10,11 @@ static service of;
 static traffic counted;
 static notice *posted;
 
-static void keep(session_roles *to, notice *n)
+static void keep(lock_session *to, notice *n)
 {
     (void)to;
     assert_null(posted);
     posted = n;
-}
-
-static bool remember(service *s, uint64_t lease)
-{
-    (void)s;
-    (void)lease;
-    return true;
 }
 
 static int set_up(void **unused)
@@ -28,9 +22,8 @@ static int set_up(void **unused)
     (void)unused;
     of = (service){.locks = registry_new(1, 10),
                    .limits = {.word_bytes = 512, .command_bytes = 4096},
-                   .most_name = 512,
-                   .longest_lease = 86400000,
-                   .remember_lease = remember};
+                   .max_name = 512,
+                   .longest_lease = 86400000};
     return of.locks != NULL ? 0 : -1;
 }
 
@@ -54,7 +47,7 @@ static void say(session *s, const char *command, uint64_t now, const char *answe
 static void hear_notice(session *s, uint64_t now, const char *answer)
 {
     assert_non_null(posted);
-    assert_ptr_equal(posted->to, &s->roles);
+    assert_ptr_equal(posted->to, &s->who);
     session_notice(posted, now);
     posted = NULL;
     assert_int_equal(s->out.bytes, strlen(answer));
@@ -107,6 +100,38 @@ static void a_grant_renews(void **unused)
     end(&b);
 }
 
+static uint32_t parts;
+
+static bool take_a_part(locks *all, lock_session *me, uint64_t now)
+{
+    (void)all;
+    (void)me;
+    (void)now;
+    return ++parts == 3;
+}
+
+/* What is too much to be taken away at once is taken before long, not after another lease. */
+static void the_rest_follows_soon(void **unused)
+{
+    (void)unused;
+    lock_backend in_parts = *of.locks->backend;
+    const lock_backend *whole = of.locks->backend;
+    session a;
+    in_parts.lease_over = take_a_part;
+    of.locks->backend = &in_parts;
+    parts = 0;
+    session_start(&a, &of, &counted, keep);
+    say(&a, "RENEW 1000\r\n", 0, ":1000\r\n");
+    session_time(&a, 1000);
+    assert_int_equal(session_deadline(&a), 1050);
+    session_time(&a, 1050);
+    session_time(&a, 1100);
+    assert_int_equal(parts, 3);
+    assert_int_equal(session_deadline(&a), 2100);
+    of.locks->backend = whole;
+    end(&a);
+}
+
 /* Its time is over when the lock is its own already: no need to look at the clock any more. */
 static void a_grant_beats_the_clock(void **unused)
 {
@@ -146,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_command_renews, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_grant_renews, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_rest_follows_soon, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_grant_beats_the_clock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_lease_stays_none, set_up, tear_down),
     };

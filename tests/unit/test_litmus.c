@@ -188,6 +188,44 @@ static void two_additions(playground *at, uint32_t p, const orders *o)
     at->got[p][0] = reg_fetch_add(&at->x, 1, o->write);
 }
 
+/*
+ * The read-modify-write comes behind the write to y, and y's writer has written x before: it may be
+ * placed before that write to x all the same, unless y brought the news of it.
+ */
+static void older_cas(playground *at, uint32_t p, const orders *o)
+{
+    if (p == 0) {
+        reg_write(&at->x, 2, o->write);
+        reg_write(&at->y, 1, o->write);
+    } else {
+        at->got[p][0] = reg_read(&at->y, o->read);
+        at->got[p][1] = reg_cas(&at->x, 0, 1, o->read);
+    }
+}
+
+static void older_swap(playground *at, uint32_t p, const orders *o)
+{
+    if (p == 0) {
+        reg_write(&at->x, 2, o->write);
+        reg_write(&at->y, 1, o->write);
+    } else {
+        at->got[p][0] = reg_read(&at->y, o->read);
+        at->got[p][1] = reg_swap(&at->x, 1, o->read) + 1;
+    }
+}
+
+/* Two that read the same older message: only one of them can be placed right behind it. */
+static void two_older_additions(playground *at, uint32_t p, const orders *o)
+{
+    if (p == 0) {
+        reg_write(&at->x, 8, o->write);
+        reg_write(&at->y, 1, o->write);
+    } else {
+        at->got[p][0] = reg_read(&at->y, o->read);
+        at->got[p][1] = reg_fetch_add(&at->x, 1, o->read);
+    }
+}
+
 #define RLX memory_order_relaxed
 #define ACQ memory_order_acquire
 #define REL memory_order_release
@@ -243,6 +281,25 @@ static const litmus tests[] = {
     {"WRC rlx", write_read_causality, 3, {RLX, RLX, RLX}, "| 1 0 | 1 0", true},
     {"WRC rel/acq", write_read_causality, 3, {REL, ACQ, RLX}, "| 1 0 | 1 0", false},
     {"RMW atomicity rlx", two_additions, 2, {RLX, RLX, RLX}, "0 0 | 0 0", false},
+    {"CAS of an older message rlx", older_cas, 2, {RLX, RLX, RLX}, "| 1 1 / 2", true},
+    {"CAS of an older message, placed last", older_cas, 2, {RLX, RLX, RLX}, "| 1 1 / 1", false},
+    {"CAS of an older message rel/acq", older_cas, 2, {REL, ACQ, RLX}, "| 1 1", false},
+    {"CAS of an older message sc", older_cas, 2, {SC, SC, RLX}, "| 1 1", false},
+    {"swap of an older message rlx", older_swap, 2, {RLX, RLX, RLX}, "| 1 1 / 2", true},
+    {"swap of an older message rel/acq", older_swap, 2, {REL, ACQ, RLX}, "| 1 1", false},
+    {"swap of an older message sc", older_swap, 2, {SC, SC, RLX}, "| 1 1", false},
+    {"adding to an older message twice",
+     two_older_additions,
+     3,
+     {RLX, RLX, RLX},
+     "| 1 0 | 1 0",
+     false},
+    {"adding to an older message in turn",
+     two_older_additions,
+     3,
+     {RLX, RLX, RLX},
+     "| 1 0 | 1 1 / 8",
+     true},
 };
 
 /* The outcome of a run that has come to its end. */

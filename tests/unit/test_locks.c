@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 8, PASSAGES = 600, STAY = 40 };
+enum { MAX = 8, PASSAGES = 600, STAY = 40 };
 
 typedef struct setting {
     const baton_algorithm *algorithm;
@@ -86,8 +86,8 @@ static void test_threads(void **state)
     baton_locks_spec spec = {s->algorithm->name, 1, s->n, s->waiting};
     baton_locks *locks = make_locks(&spec);
     guarded data = {0};
-    thread_part part[MOST];
-    pthread_t thread[MOST];
+    thread_part part[MAX];
+    pthread_t thread[MAX];
     for (uint32_t i = 0; i < s->n; i++) {
         part[i] = (thread_part){locks, &data, i + 1, NULL};
         assert_int_equal(pthread_create(&thread[i], NULL, thread_main, &part[i]), 0);
@@ -218,12 +218,12 @@ static void test_parking_sleeps(void **state)
 int main(void)
 {
     static const uint32_t sizes[] = {1, 2, 3, 5, 8};
-    static setting settings[MOST_TESTS];
+    static setting settings[MAX_TESTS];
     suite s = {0};
     const baton_algorithm *a;
     for (size_t i = 0; (a = baton_algorithm_at(i)) != NULL; i++) {
         for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-            if (a->most_participants != 0 && sizes[k] > a->most_participants)
+            if (a->max_participants != 0 && sizes[k] > a->max_participants)
                 continue;
             for (baton_waiting w = BATON_SPIN; w <= BATON_PARK; w++) {
                 const char *how = w == BATON_SPIN ? "spin" : "park";

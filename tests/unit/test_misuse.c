@@ -137,10 +137,32 @@ static void test_misuse(void **state)
     assert_non_null(strstr(said, "exit"));
 }
 
+/* Whoever does it right hears nothing; it would be the end of this test. */
+static void test_right_use(void **state)
+{
+    (void)state;
+    const baton_algorithm *a;
+    for (size_t i = 0; (a = baton_algorithm_at(i)) != NULL; i++) {
+        baton_locks_spec spec = {a->name, 2, 2, BATON_SPIN};
+        baton_locks *locks = make_locks(&spec);
+        baton_participant me[2] = {0};
+        for (int n = 0; n < 2; n++)
+            assert_int_equal(baton_join(locks, &me[n]), BATON_OK);
+        for (uint32_t n = 0; n < 12; n++) {
+            assert_int_equal(baton_enter(&me[n % 2], n % 3 % 2), BATON_OK);
+            assert_int_equal(baton_exit(&me[n % 2], n % 3 % 2), BATON_OK);
+        }
+        for (int n = 0; n < 2; n++)
+            assert_int_equal(baton_leave(&me[n]), BATON_OK);
+        free(locks);
+    }
+}
+
 int main(void)
 {
     suite s = {0};
     for (size_t i = 0; i < sizeof misuses / sizeof misuses[0]; i++)
         suite_add(&s, test_misuse, &misuses[i], "%s: exit without enter is found", misuses[i].name);
+    suite_add(&s, test_right_use, NULL, "right use is let be");
     return suite_run(&s, "misuse");
 }

@@ -1,12 +1,12 @@
 /* Operations of the key-value resource: what words are one, and what bytes. */
-#include "../../src/resource/op.h"
+#include "op.h"
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static char longest_key[OP_MOST_KEY + 2];
-static char longest_value[OP_MOST_VALUE + 2];
+static char longest_key[OP_MAX_KEY + 2];
+static char longest_value[OP_MAX_VALUE + 2];
 
 /* ---- words ---- */
 
@@ -140,19 +140,19 @@ static const char *set_with(size_t key, size_t value)
 static void test_lengths(void **state)
 {
     (void)state;
-    assert_null(set_with(OP_MOST_KEY, OP_MOST_VALUE));
-    assert_string_equal(set_with(OP_MOST_KEY + 1, 1), "ERR the key is too long: at most 500 bytes");
-    assert_string_equal(set_with(1, OP_MOST_VALUE + 1),
+    assert_null(set_with(OP_MAX_KEY, OP_MAX_VALUE));
+    assert_string_equal(set_with(OP_MAX_KEY + 1, 1), "ERR the key is too long: at most 500 bytes");
+    assert_string_equal(set_with(1, OP_MAX_VALUE + 1),
                         "ERR the value is too long: at most 32000 bytes");
     op parsed;
     resp_word words[] = {{"CAS", 3},
-                         {longest_key, OP_MOST_KEY},
+                         {longest_key, OP_MAX_KEY},
                          {"EQ", 2},
-                         {longest_value, OP_MOST_VALUE},
-                         {longest_value, OP_MOST_VALUE}};
+                         {longest_value, OP_MAX_VALUE},
+                         {longest_value, OP_MAX_VALUE}};
     assert_null(op_parse(words, 5, &parsed));
     wme_op *largest = op_encode(&parsed);
-    assert_true(largest->bytes <= WME_MOST_OP);
+    assert_true(largest->bytes <= WME_MAX_OP);
     op decoded;
     assert_true(op_decode(largest->data, largest->bytes, &decoded));
     wme_op_drop(largest);
@@ -214,7 +214,7 @@ static void test_any_bytes(void **state)
         if (!op_decode(bytes, count, &decoded))
             continue;
         taken++;
-        assert_true(decoded.key.bytes <= OP_MOST_KEY && decoded.value.bytes <= OP_MOST_VALUE);
+        assert_true(decoded.key.bytes <= OP_MAX_KEY && decoded.value.bytes <= OP_MAX_VALUE);
         wme_op *made = op_encode(&decoded);
         assert_int_equal(made->bytes, count);
         assert_memory_equal(made->data, bytes, count);
@@ -228,8 +228,8 @@ static void test_numbers(void **state)
     const uint64_t numbers[] = {0, 1, 127, 128, 16383, 16384, UINT64_MAX / 2, UINT64_MAX};
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        uint8_t bytes[MOST_NUMBER_BYTES];
-        byte_writer w = {.at = bytes, .room = sizeof bytes};
+        uint8_t bytes[MAX_NUMBER_BYTES];
+        byte_writer w = {.at = bytes, .capacity = sizeof bytes};
         put_number(&w, numbers[i]);
         byte_reader r = {.at = bytes, .left = w.used};
         assert_true(take_number(&r, UINT64_MAX) == numbers[i]);
@@ -253,8 +253,8 @@ static void test_numbers(void **state)
 static void test_results(void **state)
 {
     byte_string null = {(const uint8_t *)"$-1\r\n", 5};
-    byte_string exact = {(const uint8_t *)longest_value, OP_MOST_KEPT};
-    byte_string more = {(const uint8_t *)longest_value, OP_MOST_KEPT + 1};
+    byte_string exact = {(const uint8_t *)longest_value, OP_MAX_KEPT};
+    byte_string more = {(const uint8_t *)longest_value, OP_MAX_KEPT + 1};
     (void)state;
     resp_out out = {.third = true};
     op_reply(&out, null);
@@ -267,7 +267,7 @@ static void test_results(void **state)
     resp_free(&out);
     assert_true(same_bytes(op_kept(exact), exact));
     assert_memory_equal(op_kept(more).at, "-TOOLONG ", 9);
-    assert_true(op_kept(more).bytes <= OP_MOST_KEPT);
+    assert_true(op_kept(more).bytes <= OP_MAX_KEPT);
 }
 
 int main(void)

@@ -4,8 +4,8 @@
  * that is equivalent to a CS-sequential history (WME1), which keeps to real time (WME2) and in
  * which the operations come as they were executed (WME3)?
  */
-#include "../../check/chance.h"
-#include "../../sim/history.h"
+#include "chance.h"
+#include "history.h"
 #include "unit.h"
 
 #include <string.h>
@@ -14,10 +14,10 @@ enum {
     HISTORIES = 30000,
     AT_LEAST = 1000, /* of each kind, or the test has shown nothing */
     USERS = 3,
-    MOST_SECTIONS = 5,
-    MOST_OPERATIONS = 12,
-    MOST_EVENTS = 100,
-    NEVER = MOST_EVENTS + 1,
+    MAX_SECTIONS = 5,
+    MAX_OPERATIONS = 12,
+    MAX_EVENTS = 100,
+    NEVER = MAX_EVENTS + 1,
     NOBODY = -1
 };
 
@@ -41,12 +41,12 @@ typedef struct operation {
 
 /* A history, and its users while it is made. The time of an event is its place. */
 typedef struct small {
-    event event[MOST_EVENTS];
+    event event[MAX_EVENTS];
     int events;
-    section section[MOST_SECTIONS];
+    section section[MAX_SECTIONS];
     int sections;
-    uint64_t token[MOST_SECTIONS];
-    operation operation[MOST_OPERATIONS];
+    uint64_t token[MAX_SECTIONS];
+    operation operation[MAX_OPERATIONS];
     int operations, executed;
     int in[USERS];      /* section, or NOBODY */
     int pending[USERS]; /* operation, or NOBODY */
@@ -103,7 +103,7 @@ static void begin_something_inside(small *s, int user, uint64_t *random)
         end_section(s, GONE, user);
     } else if (chance(random, 10)) {
         end_section(s, EJECTED, user);
-    } else if (s->operations < MOST_OPERATIONS && chance(random, 65)) {
+    } else if (s->operations < MAX_OPERATIONS && chance(random, 65)) {
         s->pending[user] = s->operations;
         s->operation[s->operations] = (operation){.section = s->in[user]};
         add(s, ISSUE, user, s->in[user], s->operations++);
@@ -117,7 +117,7 @@ static void go_on(small *s, int user, uint64_t *random)
 {
     int mine = s->in[user];
     if (mine == NOBODY) {
-        if (s->sections == MOST_SECTIONS)
+        if (s->sections == MAX_SECTIONS)
             return;
         s->in[user] = s->sections;
         s->section[s->sections] = (section){.user = user, .init = s->events, .final = NEVER};
@@ -151,7 +151,7 @@ static void make(small *s, uint64_t *random)
         s->in[i] = s->pending[i] = NOBODY;
     unsigned restless = 5 + (unsigned)(draw(random) % 50);
     int steps = 20 + (int)(draw(random) % 40), user = 0;
-    for (int i = 0; i < steps && s->events < MOST_EVENTS - MOST_OPERATIONS; i++) {
+    for (int i = 0; i < steps && s->events < MAX_EVENTS - MAX_OPERATIONS; i++) {
         if (s->in[user] == NOBODY || chance(random, restless))
             user = (int)(draw(random) % USERS);
         go_on(s, user, random);
@@ -227,7 +227,7 @@ static history_property judge(history *h, const small *s)
 
 /* Sections, one after the other: S. Those that were not entered are left out by the completion. */
 typedef struct order {
-    int section[MOST_SECTIONS];
+    int section[MAX_SECTIONS];
     int sections;
 } order;
 
@@ -334,7 +334,7 @@ static void test_orders(void **state)
         history_property broken = judge(h, &s);
         verdicts[broken]++;
         order o = {.sections = 0};
-        bool taken[MOST_SECTIONS] = {false};
+        bool taken[MAX_SECTIONS] = {false};
         findings f = {.legal = false};
         try_orders(&s, &o, taken, &f);
         if (broken == HISTORY_FINE && !f.legal)

@@ -21,7 +21,7 @@ static void expect(uint32_t k, uint8_t from, uint8_t to, wme_kind kind, uint64_t
 
 static uint64_t ballot(uint64_t round, uint8_t node)
 {
-    return round * WME_MOST_NODES + node + 1;
+    return round * WME_MAX_NODES + node + 1;
 }
 
 /* ---- who begins ---- */
@@ -29,7 +29,7 @@ static uint64_t ballot(uint64_t round, uint8_t node)
 static void test_one_round_trip(void **state)
 {
     (void)state;
-    for (uint8_t nodes = 1; nodes <= MOST_MEMBERS; nodes++) {
+    for (uint8_t nodes = 1; nodes <= MAX_MEMBERS; nodes++) {
         world_open(&w, nodes, (uint8_t)(nodes / 2), 0);
         propose(&w, w.first);
         if (nodes > 1)
@@ -49,7 +49,7 @@ static void test_one_round_trip(void **state)
 static void test_next_begins_if_first_is_suspected(void **state)
 {
     (void)state;
-    for (uint8_t nodes = 3; nodes <= MOST_MEMBERS; nodes++) {
+    for (uint8_t nodes = 3; nodes <= MAX_MEMBERS; nodes++) {
         world_open(&w, nodes, 1, 0);
         crash(&w, 1);
         for (uint8_t i = 0; i < nodes; i++)
@@ -136,6 +136,24 @@ static void test_nodes_do_not_wait_in_step(void **state)
         world_close(&w);
     }
     assert_in_range(different, 20, 80);
+}
+
+/* Its published numbers for the seed 1234567: any other generator might make nodes wait in step. */
+static void test_chance(void **state)
+{
+    static const uint64_t numbers[] = {6457827717110365317U, 3203168211198807973U,
+                                       9817491932198370423U, 4593380528125082431U,
+                                       16408922859458223821U};
+    (void)state;
+    world_open(&w, 3, 0, 0);
+    propose(&w, 0);
+    w.p[0].chance = 1234567;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        w.p[0].phase = PAXOS_ACCEPTS; /* so that a refusal means something */
+        say(&w, 1, 0, (wme_message){.kind = WME_REFUSED, .ballot = 1, .accepted = ballot(5, 1)});
+        assert_int_equal(w.p[0].wait, 2 + numbers[i] % 64);
+    }
+    world_close(&w);
 }
 
 /* ---- what is repeated, and answered ---- */
@@ -257,6 +275,41 @@ static void test_damaged_messages(void **state)
             .kind = WME_PROMISE, .ballot = mine, .accepted = mine, .record = plain_record(9)});
     assert_int_equal(w.sent, 0);
     world_close(&w);
+}
+
+static void test_largest_ballot(void **state)
+{
+    static const uint64_t largest = UINT64_MAX / 2;
+    (void)state;
+    world_open(&w, 3, 0, 0);
+    say(&w, 1, 2, (wme_message){.kind = WME_REFUSED, .ballot = largest + 1});
+    say(&w, 1, 2, (wme_message){.kind = WME_REFUSED, .ballot = 1, .accepted = largest + 1});
+    assert_int_equal(w.p[2].highest, 0);
+    say(&w, 1, 2, (wme_message){.kind = WME_REFUSED, .ballot = 1, .accepted = largest});
+    assert_int_equal(w.p[2].highest, largest);
+    say(&w, 1, 0, (wme_message){.kind = WME_REFUSED, .ballot = largest});
+    assert_int_equal(w.p[0].highest, largest);
+    world_close(&w);
+}
+
+/* Round 0 of a ballot is where it is for all: in it nobody but the first proposer is heard. */
+static void test_last_node_of_nine(void **state)
+{
+    wme_node node = {.me = 0, .nodes = WME_MAX_NODES};
+    uint8_t last = WME_MAX_NODES - 1;
+    wme_message prepare = {.kind = WME_PREPARE, .epoch = EPOCH, .ballot = ballot(0, last)};
+    paxos p;
+    (void)state;
+    paxos_start(&p, EPOCH, 1, 0);
+    paxos_receive(&p, &node, last, &prepare, &w.out);
+    assert_int_equal(w.out.count, 0);
+    assert_int_equal(p.durable.promised, 0);
+    paxos_end(&p);
+    paxos_start(&p, EPOCH, last, 0);
+    paxos_receive(&p, &node, last, &prepare, &w.out);
+    assert_int_equal(p.durable.promised, ballot(0, last));
+    wme_out_clear(&w.out);
+    paxos_end(&p);
 }
 
 /* ---- after a restart ---- */
@@ -381,12 +434,15 @@ int main(void)
     suite_add(&s, test_others_wait, NULL, "the others wait");
     suite_add(&s, test_back_off_doubles_up_to_a_limit, NULL, "back-off doubles up to a limit");
     suite_add(&s, test_nodes_do_not_wait_in_step, NULL, "nodes do not wait in step");
+    suite_add(&s, test_chance, NULL, "chance is splitmix64");
     suite_add(&s, test_repeats_to_those_who_are_silent, NULL, "repeats to those who are silent");
     suite_add(&s, test_refusal, NULL, "a refusal, and the attempt after it");
     suite_add(&s, test_a_higher_ballot_ends_an_attempt, NULL, "a higher ballot ends an attempt");
     suite_add(&s, test_who_has_decided_says_so, NULL, "who has decided says so");
     suite_add(&s, test_only_one_proposal, NULL, "one proposal from each");
     suite_add(&s, test_damaged_messages, NULL, "damaged messages");
+    suite_add(&s, test_largest_ballot, NULL, "the largest ballot, and larger ones");
+    suite_add(&s, test_last_node_of_nine, NULL, "the last of nine nodes has a round 0, too");
     suite_add(&s, test_round_0_once, NULL, "round 0 once, and only if nothing was promised");
     suite_add(&s, test_alone, NULL, "a cluster of one");
     suite_add(&s, test_random_runs, NULL, "%d random runs", SEEDS);

@@ -2,7 +2,7 @@
  * How nodes come to know each other: two that belong together do, in whatever pieces the bytes
  * come; all others are refused, and both sides can say why. And what an attacker may try.
  */
-#include "../../src/net/peer_auth.h"
+#include "peer_auth.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -134,7 +134,7 @@ static void test_said(void **state)
     (void)state;
     dials_by = "etcd/abcdefghijklmnopqrstuvwx";
     dial(&dialer, longest, "abcdefghijklmnopqrstuvwxyz012345", "b", good);
-    assert_true(dialer.out.bytes <= PEER_AUTH_MOST);
+    assert_true(dialer.out.bytes <= PEER_AUTH_MAX);
     dials_by = NULL;
     dial(&dialer, longest, "abcdefghijklmnopqrstuvwxyz012345", "b", good);
     listen_as(&listener, longest, "b", good);
@@ -223,12 +223,12 @@ static void test_engines(void **state)
 
 static void test_version(void **state)
 {
-    static const char hello[] = "*3\r\n$5\r\nBATON\r\n$1\r\n2\r\n$3\r\nnew\r\n";
+    static const char hello[] = "*3\r\n$5\r\nBATON\r\n$1\r\n3\r\n$3\r\nnew\r\n";
     (void)state;
     listen_as(&listener, list, "b", good);
     say(&listener, hello, sizeof hello - 1);
-    expect_refused(&listener, "version 1 of the nodes' protocol is spoken by 'b', not 2");
-    assert_memory_equal(listener.out.at, "-ERR version 1", 14);
+    expect_refused(&listener, "version 2 of the nodes' protocol is spoken by 'b', not 3");
+    assert_memory_equal(listener.out.at, "-ERR version 2", 14);
 }
 
 /* Bytes that are no hello are refused as soon as that is known, and 256 of them always. */
@@ -254,13 +254,13 @@ static void test_no_hello(void **state)
         say(&dialer, said[i], strlen(said[i]));
         expect_refused(&dialer, "what answers at the address of 'b' is no node");
     }
-    char longest[PEER_AUTH_MOST];
+    char longest[PEER_AUTH_MAX];
     resp_out out = {0};
     memset(longest, '0', sizeof longest);
     resp_array(&out, 6);
     for (int i = 0; i < 3; i++)
         resp_bulk(&out, longest, PROOF_HEX);
-    resp_bulk(&out, longest, PEER_AUTH_MOST - out.bytes - 7);
+    resp_bulk(&out, longest, PEER_AUTH_MAX - out.bytes - 7);
     assert_int_equal(out.bytes, sizeof longest);
     memcpy(longest, out.at, sizeof longest);
     resp_free(&out);

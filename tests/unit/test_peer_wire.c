@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MESSAGES = 3000, SCENES = 60, STEPS = 600 };
+enum { MESSAGES = 3000, SCENES = 200, STEPS = 600 };
 
 static void expect_round_trip(const wme_message *m, uint8_t nodes, resp_word name)
 {
     static peer_said said;
     resp_out out = {0};
     assert_null(peer_say(&out, nodes, name, m));
-    assert_true(out.bytes <= PEER_MOST_BYTES);
+    assert_true(out.bytes <= PEER_MAX_BYTES);
     resp_parsed p = peer_read(out.at, out.bytes, nodes, &said);
     assert_int_equal(p.verdict, RESP_COMPLETE);
     assert_int_equal(p.used, out.bytes);
@@ -33,13 +33,13 @@ static void expect_round_trip(const wme_message *m, uint8_t nodes, resp_word nam
 static void test_round_trip(void **state)
 {
     wme_kind kind = *(const wme_kind *)*state;
-    char name[PEER_MOST_NAME];
+    char name[PEER_MAX_NAME];
     chance_seed = 88172645463325252U + (uint64_t)kind;
     for (size_t i = 0; i < sizeof name; i++)
         name[i] = (char)chance(256);
     for (int i = 0; i < MESSAGES; i++) {
         peer_snapshot snapshot;
-        uint8_t nodes = (uint8_t)(1 + chance(WME_MOST_NODES));
+        uint8_t nodes = (uint8_t)(1 + chance(WME_MAX_NODES));
         wme_message m = some_message(kind, nodes, &snapshot);
         expect_round_trip(&m, nodes, (resp_word){name, (size_t)chance_number(1, sizeof name)});
         drop_message(&m);
@@ -78,7 +78,7 @@ static void happen(scene *w)
             scene_lose(w);
         break;
     case 7:
-        if (node == 1 && w->next_key > WME_MOST_LOG && scene_stub(w, node)->away == 0) {
+        if (node == 1 && w->next_key > WME_MAX_LOG && scene_stub(w, node)->away == 0) {
             scene_forget(w, node);
             scene_restart(w, node);
         }
@@ -139,12 +139,13 @@ static void test_heartbeat(void **state)
     resp_out out = {0};
     peer_said said;
     (void)state;
-    peer_say_heartbeat(&out);
-    assert_int_equal(out.bytes, 19);
+    peer_say_heartbeat(&out, 4711);
+    assert_int_equal(out.bytes, 29);
     for (size_t part = 0; part < out.bytes; part++)
         assert_int_equal(peer_read(out.at, part, 3, &said).verdict, RESP_MORE);
     assert_int_equal(peer_read(out.at, out.bytes, 3, &said).verdict, RESP_COMPLETE);
     assert_int_equal(said.verb, PEER_HEARTBEAT);
+    assert_int_equal(said.turn, 4711);
     peer_said_drop(&said);
     resp_free(&out);
 }
@@ -161,7 +162,7 @@ static void test_complaint(void **state)
     assert_int_equal(said.words.bytes, 11);
     assert_memory_equal(said.words.at, "ERR go away", 11);
     assert_int_equal(peer_read("-ERR", 4, 3, &said).verdict, RESP_MORE);
-    char endless[PEER_MOST_COMPLAINT];
+    char endless[PEER_MAX_COMPLAINT];
     memset(endless, '-', sizeof endless);
     assert_int_equal(peer_read(endless, sizeof endless, 3, &said).verdict, RESP_BAD);
     assert_int_equal(peer_read("-\n", 2, 3, &said).verdict, RESP_COMPLETE);
@@ -228,7 +229,7 @@ static void expect_numbers_checked(const resp_command *c)
 static void test_malformed(void **state)
 {
     wme_kind kind = *(const wme_kind *)*state;
-    resp_limits limits = {PEER_MOST_SNAPSHOT, PEER_MOST_BYTES};
+    resp_limits limits = {PEER_MAX_SNAPSHOT, PEER_MAX_BYTES};
     chance_seed = 362436069U + (uint64_t)kind;
     for (int i = 0; i < 60; i++) {
         peer_snapshot snapshot;
@@ -265,7 +266,10 @@ static const wrong wrongs[] = {
     {"*0\r\n", "no words"},
     {"*1\r\n$4\r\nPING\r\n", "no known kind"},
     {"*1\r\n$0\r\n\r\n", "no known kind"},
+    {"*1\r\n$9\r\nHEARTBEAT\r\n", "heartbeat"},
     {"*2\r\n$9\r\nHEARTBEAT\r\n$1\r\nx\r\n", "heartbeat"},
+    {"*2\r\n$9\r\nHEARTBEAT\r\n$19\r\n9223372036854775808\r\n", "heartbeat"},
+    {"*3\r\n$9\r\nHEARTBEAT\r\n$1\r\n1\r\n$1\r\n1\r\n", "heartbeat"},
     {"*1\r\n$3\r\nACK\r\n", "without a name"},
     {"*2\r\n$3\r\nACK\r\n$4\r\nlock\r\n", "without numbers"},
     {"*3\r\n$3\r\nACK\r\n$0\r\n\r\n$7\r\n1 2 3 0\r\n", "name"},
@@ -300,7 +304,7 @@ static void test_wrong(void **state)
 
 static void test_name(void **state)
 {
-    char name[PEER_MOST_NAME + 1] = {0};
+    char name[PEER_MAX_NAME + 1] = {0};
     resp_out out = {0};
     (void)state;
     resp_array(&out, 3);
@@ -314,12 +318,12 @@ static void test_name(void **state)
 /* A message of nearly the size of a snapshot must be a STATE; others are cut off early. */
 static void test_large(void **state)
 {
-    char *bytes = calloc(1, PEER_MOST_SNAPSHOT + 1);
+    char *bytes = calloc(1, PEER_MAX_SNAPSHOT + 1);
     resp_out out = {0};
     peer_said said;
     (void)state;
     assert_non_null(bytes);
-    peer_snapshot snapshot = {bytes, PEER_MOST_SNAPSHOT};
+    peer_snapshot snapshot = {bytes, PEER_MAX_SNAPSHOT};
     wme_message m = {.kind = WME_STATE, .epoch = 1, .record.epoch = 1, .snapshot = true};
     m.resource = &snapshot;
     expect_round_trip(&m, 3, (resp_word){"lock", 4});
@@ -332,9 +336,9 @@ static void test_large(void **state)
     assert_int_equal(peer_read(bytes, strlen(head), 3, &said).verdict, RESP_MORE);
     head = "*32\r\n$6\r\nINVOKE\r\n";
     resp_raw(&out, head, strlen(head));
-    resp_bulk(&out, bytes, WME_MOST_OP);
+    resp_bulk(&out, bytes, WME_MAX_OP);
     assert_int_equal(peer_read(out.at, out.bytes, 3, &said).verdict, RESP_MORE);
-    resp_bulk(&out, bytes, WME_MOST_OP);
+    resp_bulk(&out, bytes, WME_MAX_OP);
     expect_bad(out.at, out.bytes, "too big");
     resp_free(&out);
     free(bytes);
@@ -344,7 +348,7 @@ static void test_large(void **state)
 static void test_full(void **state)
 {
     wme_message m = {.kind = WME_DOINVOKE, .epoch = 1, .sn = 2};
-    resp_out out = {.most = 64};
+    resp_out out = {.max = 64};
     resp_word name = {"lock", 4};
     (void)state;
     assert_null(peer_say(&out, 3, name, &m));
@@ -381,7 +385,7 @@ int main(void)
         suite_add(&s, test_wrong, &wrongs[i], "refused %zu: %s", i, wrongs[i].why);
     suite_add(&s, test_scenes, NULL, "all that stubs send in %d scenes", SCENES);
     suite_add(&s, test_heartbeat, NULL, "a heartbeat");
-    peer_muster_tests(&s);
+    peer_boot_tests(&s);
     suite_add(&s, test_complaint, NULL, "the other node's last words");
     suite_add(&s, test_name, NULL, "a name that is too long");
     suite_add(&s, test_large, NULL, "large messages");

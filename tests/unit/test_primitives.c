@@ -9,13 +9,13 @@
 
 #include <stdio.h>
 
-enum { MOST = 4 };
+enum { MAX = 4 };
 
 typedef struct table {
     baton_reg plain;
     baton_linked linked;
-    baton_reg go, over;       /* who may move in the ABA run */
-    baton_reg proposal[MOST]; /* of each process */
+    baton_reg go, over;      /* who may move in the ABA run */
+    baton_reg proposal[MAX]; /* of each process */
     baton_reg decision;
     baton_word decided; /* each process's own */
     baton_word stored;
@@ -29,7 +29,7 @@ static void init(void *memory, uint32_t processes, baton_waiting waiting)
     reg_init(&at->linked.word, 0);
     reg_init(&at->go, 0);
     reg_init(&at->over, 0);
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < MAX; i++)
         reg_init(&at->proposal[i], 0);
     reg_init(&at->decision, 0);
 }
@@ -215,7 +215,7 @@ static void test_tas_fails_for_three(void **state)
 static void test_consensus_by_cas(void **state)
 {
     (void)state;
-    for (uint32_t n = 1; n <= MOST; n++) {
+    for (uint32_t n = 1; n <= MAX; n++) {
         for (int c11 = 0; c11 < 2; c11++) {
             uint32_t steps;
             tally t = run(consensus_by_cas, n, c11 != 0, &steps);

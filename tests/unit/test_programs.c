@@ -3,7 +3,7 @@
  * break off tried, every lie about registers found, and a bad outcome can be shown and replayed.
  */
 #define BATON_REG_SHORT_NAMES
-#include "../../check/trace.h"
+#include "trace.h"
 #include "unit.h"
 
 #include <assert.h>
@@ -13,6 +13,7 @@
 /* Registers for any purpose, and what a process keeps for itself. */
 typedef struct yard {
     baton_reg reg[4];
+    baton_futex futex[2];
     baton_word own[2];
 } yard;
 
@@ -22,6 +23,8 @@ static void init(void *memory, uint32_t processes, baton_waiting waiting)
     (void)processes, (void)waiting;
     for (int i = 0; i < 4; i++)
         reg_init(&at->reg[i], 0);
+    for (int i = 0; i < 2; i++)
+        futex_init(&at->futex[i], 0);
 }
 
 /* A program: what process `i` does in the yard `at`. */
@@ -203,6 +206,124 @@ PROGRAM(awaits_the_other)
         reg_await(BATON_SPIN, NULL, reg_read(&at->reg[0], relaxed) == 1);
 }
 
+/* ---- futexes: process 0 wakes, the others sleep ---- */
+
+PROGRAM(sleeps_unwoken)
+{
+    if (i > 0)
+        futex_wait(&at->futex[0], 0);
+}
+
+PROGRAM(sees_another_value)
+{
+    (void)i;
+    futex_wait(&at->futex[0], 1);
+}
+
+PROGRAM(wakes_only)
+{
+    if (i > 0)
+        futex_wait(&at->futex[0], 0);
+    else
+        futex_wake(&at->futex[0], INT32_MAX);
+}
+
+PROGRAM(changes_then_wakes_all)
+{
+    if (i > 0) {
+        futex_wait(&at->futex[0], 0);
+        return;
+    }
+    futex_fetch_add(&at->futex[0], 1, relaxed);
+    futex_wake(&at->futex[0], INT32_MAX);
+}
+
+PROGRAM(wakes_then_changes)
+{
+    if (i > 0) {
+        futex_wait(&at->futex[0], 0);
+        return;
+    }
+    futex_wake(&at->futex[0], INT32_MAX);
+    futex_fetch_add(&at->futex[0], 1, relaxed);
+}
+
+PROGRAM(changes_then_wakes_one)
+{
+    if (i > 0) {
+        futex_wait(&at->futex[0], 0);
+        return;
+    }
+    futex_fetch_add(&at->futex[0], 1, relaxed);
+    futex_wake(&at->futex[0], 1);
+}
+
+PROGRAM(changes_then_wakes_elsewhere)
+{
+    if (i > 0) {
+        futex_wait(&at->futex[0], 0);
+        return;
+    }
+    futex_fetch_add(&at->futex[0], 1, relaxed);
+    futex_wake(&at->futex[1], INT32_MAX);
+}
+
+/* What is there when the sleep is over: the change, unless it ends without cause. */
+PROGRAM(looks_after_its_sleep)
+{
+    if (i == 0) {
+        changes_then_wakes_all_(at, i);
+        return;
+    }
+    futex_wait(&at->futex[0], 0);
+    at->own[0] = futex_read(&at->futex[0], relaxed);
+}
+
+/* One is woken, and wakes the next. All orders of the two are possible. */
+PROGRAM(wakes_in_turn)
+{
+    if (i > 0)
+        futex_wait(&at->futex[0], 0);
+    at->own[0] = reg_fetch_add(&at->reg[0], 1, relaxed);
+    futex_fetch_add(&at->futex[0], 1, relaxed);
+    futex_wake(&at->futex[0], 1);
+}
+
+static const char *note_order(const baton_check_outcome *o)
+{
+    seen |= (uint64_t)1 << (own_of(o, 1) * 8 + own_of(o, 2));
+    return NULL;
+}
+
+/* 32 bits, next to others that stay as they are. */
+PROGRAM(counts_around)
+{
+    (void)i;
+    futex_fetch_add(&at->futex[0], UINT32_MAX, relaxed);
+    at->own[0] = futex_fetch_add(&at->futex[0], 2, relaxed);
+}
+
+static const char *judge_round(const baton_check_outcome *o)
+{
+    yard *end = o->memory;
+    return own_of(o, 0) == UINT32_MAX && futex_read(&end->futex[0], relaxed) == 1 &&
+                   futex_read(&end->futex[1], relaxed) == 0
+               ? NULL
+               : "not as 32 bits count";
+}
+
+PROGRAM(takes_a_futex_for_a_register)
+{
+    (void)i;
+    reg_write((baton_reg *)(void *)&at->futex[0], 1, relaxed);
+}
+
+PROGRAM(sleeps_in_a_condition)
+{
+    (void)i;
+    reg_await(BATON_SPIN, NULL, (futex_wait(&at->futex[0], 1), true));
+}
+
 /* ---- what goes wrong ---- */
 
 PROGRAM(wait_for_each_other)
@@ -291,6 +412,30 @@ static const expectation expectations[] = {
     {"unshared, but another awaits it", init_unshared, awaits_the_other, all_right, 2,
      .ending = VIOLATION, .property = "unshared registers"},
     {"unshared, and no register", init_no_register, draws, all_right, 2, .ending = IMPOSSIBLE},
+    {"asleep, and nobody wakes", init, sleeps_unwoken, all_right, 2, .ending = VIOLATION,
+     .property = "deadlock freedom"},
+    {"no sleep at another value", init, sees_another_value, all_right, 2, .ending = EXHAUSTED},
+    {"a wake-up that finds nobody is lost", init, wakes_only, all_right, 2, .ending = VIOLATION,
+     .property = "deadlock freedom"},
+    {"looking and falling asleep are one step", init, changes_then_wakes_all, all_right, 3,
+     .ending = EXHAUSTED},
+    {"the same in c11: woken later, or sees the change", init, changes_then_wakes_all, all_right, 3,
+     .c11 = true, .ending = EXHAUSTED},
+    {"woken too early", init, wakes_then_changes, all_right, 2, .ending = VIOLATION,
+     .property = "deadlock freedom"},
+    {"one of two is woken", init, changes_then_wakes_one, all_right, 3, .ending = VIOLATION,
+     .property = "deadlock freedom"},
+    {"woken at another futex", init, changes_then_wakes_elsewhere, all_right, 2,
+     .ending = VIOLATION, .property = "deadlock freedom"},
+    {"a sleep may end without cause", init, looks_after_its_sleep, note_both, 2,
+     .ending = EXHAUSTED, .outcomes = 1U << 0 | 1U << 1},
+    {"whoever sleeps may be the one who is woken", init, wakes_in_turn, note_order, 3,
+     .ending = EXHAUSTED, .outcomes = 1U << 1 | 1U << 2 | 1U << 8 | 1U << 10 | 1U << 16 | 1U << 17},
+    {"a futex has 32 bits", init, counts_around, judge_round, 1, .ending = EXHAUSTED},
+    {"a futex is no other register", init, takes_a_futex_for_a_register, all_right, 1,
+     .ending = VIOLATION, .property = "memory safety"},
+    {"no sleep in a condition", init, sleeps_in_a_condition, all_right, 1, .ending = VIOLATION,
+     .property = "memory safety"},
     {"both wait from the beginning", init, wait_for_each_other, all_right, 2, .ending = VIOLATION,
      .property = "deadlock freedom"},
     {"one waits, the other has finished", init, one_waits_in_vain, all_right, 2,
@@ -343,9 +488,9 @@ static void test_figures(void **state)
     result r = explore(&plan, DEFAULT_LIMIT, NULL);
     assert_int_equal(r.figures.entry_steps, 2);
     assert_string_equal(r.figures.noted[0].name, "steps");
-    assert_int_equal(r.figures.noted[0].most, 2);
+    assert_int_equal(r.figures.noted[0].max, 2);
     assert_string_equal(r.figures.noted[1].name, "less");
-    assert_int_equal(r.figures.noted[1].most, 7);
+    assert_int_equal(r.figures.noted[1].max, 7);
     assert_null(r.figures.noted[2].name);
     result_free(&r);
     processes_end();
@@ -425,6 +570,37 @@ static void test_replay(void **state)
     processes_end();
 }
 
+static const char *judge_sleep(const baton_check_outcome *o)
+{
+    return own_of(o, 1) == 1 ? NULL : "awake too early";
+}
+
+static void test_sleep_is_shown(void **state)
+{
+    (void)state;
+    static const expectation e = {.init = init, looks_after_its_sleep, judge_sleep, 2};
+    baton_check_subject subject;
+    scope plan = plan_of(&e, &subject);
+    result r = explore(&plan, DEFAULT_LIMIT, NULL);
+    assert_int_equal(r.ending, VIOLATION);
+    trace found = {.plan = plan,
+                   .run = r.run,
+                   .length = r.run_length,
+                   .property = r.property,
+                   .detail = r.detail};
+    char *text;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    assert_null(trace_print(&found, file));
+    fclose(file);
+    assert_non_null(strstr(text, "at->futex[0] = 0: sleeps"));
+    assert_non_null(strstr(text, "wakes up without cause"));
+    assert_non_null(strstr(text, "!! awake too early"));
+    free(text);
+    result_free(&r);
+    processes_end();
+}
+
 int main(void)
 {
     suite s = {0};
@@ -436,5 +612,6 @@ int main(void)
     suite_add(&s, test_unshared_saves, NULL, "unshared registers are not interleaved");
     suite_add(&s, test_replay, &lost, "a bad outcome is shown and replayed");
     suite_add(&s, test_replay, &lost_c11, "the same in c11");
+    suite_add(&s, test_sleep_is_shown, NULL, "a sleep and its end are shown");
     return suite_run(&s, "programs");
 }

@@ -1,10 +1,20 @@
 /* The parser of replies: what is read, what is refused, and at which byte it is complete. */
-#include "../../src/net/resp_reply.h"
+#include "resp_reply.h"
 #include "unit.h"
 
 #include <string.h>
 
 static const resp_limits limits = {.word_bytes = 64, .command_bytes = 256};
+
+static resp_parsed parse(const char *text, size_t count, resp_reply *reply)
+{
+    return resp_reply_parse(at_the_edge(text, count), count, &limits, reply);
+}
+
+static resp_parsed parse_value(const char *text, size_t count, reply_value *value)
+{
+    return resp_value_parse(at_the_edge(text, count), count, &limits, 40, value);
+}
 
 /* Every beginning is a beginning, the whole is complete, and what comes behind does not matter. */
 static resp_reply whole(const char *text)
@@ -13,10 +23,10 @@ static resp_reply whole(const char *text)
     resp_reply reply;
     size_t count = strlen(text);
     for (size_t part = 0; part < count; part++)
-        assert_int_equal(resp_reply_parse(text, part, &limits, &reply).verdict, RESP_MORE);
+        assert_int_equal(parse(text, part, &reply).verdict, RESP_MORE);
     memcpy(bytes, text, count);
     memcpy(bytes + count, ":7\r\n", 4);
-    resp_parsed p = resp_reply_parse(bytes, count + 4, &limits, &reply);
+    resp_parsed p = parse(bytes, count + 4, &reply);
     assert_int_equal(p.verdict, RESP_COMPLETE);
     assert_int_equal(p.used, count);
     return reply;
@@ -25,7 +35,7 @@ static resp_reply whole(const char *text)
 static void refused(const char *text)
 {
     resp_reply reply;
-    resp_parsed p = resp_reply_parse(text, strlen(text), &limits, &reply);
+    resp_parsed p = parse(text, strlen(text), &reply);
     assert_int_equal(p.verdict, RESP_BAD);
     assert_non_null(p.complaint);
 }
@@ -45,6 +55,15 @@ static void single_values(void **unused)
     assert_true(resp_reply_fails_with(&error.value, "STALE"));
     assert_false(resp_reply_fails_with(&error.value, "STAL"));
     assert_false(resp_reply_fails_with(&error.value, "NAME"));
+    error = whole("-STALE\r\n"); /* without a reason */
+    assert_false(resp_reply_fails_with(&error.value, "STALE"));
+    error = whole("-\r\n");
+    assert_false(resp_reply_fails_with(&error.value, "STALE"));
+    error = whole("+STALE it is over\r\n"); /* no error at all */
+    assert_false(resp_reply_fails_with(&error.value, "STALE"));
+    assert_int_equal(whole(":0\r\n").value.number, 0);
+    assert_int_equal(whole("$0\r\n\r\n").value.kind, REPLY_BULK);
+    assert_int_equal(whole("+\r\n").value.text.bytes, 0);
 }
 
 static void with_elements(void **unused)
@@ -83,8 +102,46 @@ static void nonsense(void **unused)
     refused("*-1\r\n");
     refused("*1\r\n*65537\r\n");
     refused("_x\r\n");
+    refused("+a\rb\r\n");
+    refused("$2\r\nabx\n");
+    refused("$2\r\nab\rx");
+    refused("$-2\r\n");
+    refused("$-10\r\n");
+    refused(":-\r\n");
+    refused(":--1\r\n");
     refused("*1\r\n>1\r\n:1\r\n");
     refused("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n");
+}
+
+/* As much as may be, and one more. */
+static void just_enough(void **unused)
+{
+    (void)unused;
+    char bytes[512] = "+";
+    memset(bytes + 1, 'a', 64);
+    strcpy(bytes + 65, "\r\n");
+    assert_int_equal(whole(bytes).value.text.bytes, 64);
+    strcpy(bytes + 65, "a\r\n");
+    refused(bytes);
+    strcpy(bytes, "$64\r\n");
+    memset(bytes + 5, 'a', 64);
+    strcpy(bytes + 69, "\r\n");
+    assert_int_equal(whole(bytes).value.text.bytes, 64);
+    strcpy(bytes, "*32\r\n");
+    for (int i = 0; i < 32; i++)
+        strcat(bytes, ":1\r\n");
+    assert_int_equal(whole(bytes).elements, 32);
+    strcpy(bytes, "%16\r\n");
+    for (int i = 0; i < 32; i++)
+        strcat(bytes, ":1\r\n");
+    assert_int_equal(whole(bytes).elements, 32);
+    strcpy(bytes, "*4\r\n"); /* 256 bytes in all */
+    for (int i = 0; i < 4; i++)
+        strcat(bytes, "$56\r\n01234567890123456789012345678901234567890123456789012345\r\n");
+    assert_int_equal(strlen(bytes), 256);
+    assert_int_equal(whole(bytes).elements, 4);
+    bytes[1] = '5';
+    refused(strcat(bytes, "_\r\n"));
 }
 
 static void too_much(void **unused)
@@ -99,13 +156,37 @@ static void too_much(void **unused)
     refused(bytes);
 }
 
+/* Replies that are longer than a resp_reply, value by value. */
+static void value_by_value(void **unused)
+{
+    (void)unused;
+    static const char text[] = "*40\r\n%2\r\n$3\r\na\r\n\r\n:-7\r\n";
+    static const reply_kind kinds[] = {REPLY_ARRAY, REPLY_MAP, REPLY_BULK, REPLY_INTEGER};
+    static const int64_t numbers[] = {40, 4, 0, -7};
+    const char *at = text;
+    for (size_t i = 0; i < 4; i++) {
+        reply_value value;
+        resp_parsed p = parse_value(at, strlen(at), &value);
+        assert_int_equal(p.verdict, RESP_COMPLETE);
+        for (size_t part = 0; part < p.used; part++) {
+            reply_value cut;
+            assert_int_equal(parse_value(at, part, &cut).verdict, RESP_MORE);
+        }
+        assert_int_equal(value.kind, kinds[i]);
+        assert_int_equal(value.number, numbers[i]);
+        at += p.used;
+    }
+    reply_value value;
+    assert_int_equal(parse_value("*41\r\n", 5, &value).verdict, RESP_BAD);
+    assert_int_equal(parse_value("%21\r\n", 5, &value).verdict, RESP_BAD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_values),
-        cmocka_unit_test(with_elements),
-        cmocka_unit_test(nonsense),
-        cmocka_unit_test(too_much),
+        cmocka_unit_test(single_values), cmocka_unit_test(with_elements),
+        cmocka_unit_test(nonsense),      cmocka_unit_test(just_enough),
+        cmocka_unit_test(too_much),      cmocka_unit_test(value_by_value),
     };
     return cmocka_run_group_tests_name("reply", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The wire: commands as they may come, in pieces too, and replies byte by byte. */
-#include "../../src/net/resp.h"
+#include "resp.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -7,6 +7,11 @@
 #include <string.h>
 
 static const resp_limits limits = {.word_bytes = 16, .command_bytes = 64};
+
+static resp_parsed parse(const char *bytes, size_t count, resp_command *command)
+{
+    return resp_parse(at_the_edge(bytes, count), count, &limits, command);
+}
 
 /* A command as bytes, and as words with '|' between them; NULL: it is bad. */
 typedef struct spoken {
@@ -44,6 +49,19 @@ static const spoken commands[] = {
     SPOKEN("*1\r\n$18446744073709551617\r\n", NULL),
     SPOKEN("*1\r\n$4\r\nPINGxx", NULL),
     SPOKEN("*1\rx", NULL),
+    SPOKEN("*1\r\n$4\r\nPINGx\n", NULL),
+    SPOKEN("*1\r\n$4\r\nPING\rx", NULL),
+    SPOKEN("*1\r\n$4\rxPING\r\n", NULL),
+    SPOKEN("*01\r\n$00000000000000000004\r\nPING\r\n", "PING"), /* as long as a number may be */
+    SPOKEN("*1\r\n$000000000000000000004\r\nPING\r\n", NULL),
+    SPOKEN("*3\r\n$16\r\n0123456789abcdef\r\n$16\r\n0123456789abcdef\r\n$8\r\n01234567\r\n",
+           "0123456789abcdef|0123456789abcdef|01234567"), /* as long as a command may be */
+    SPOKEN("*3\r\n$16\r\n0123456789abcdef\r\n$16\r\n0123456789abcdef\r\n$9\r\n", NULL),
+    SPOKEN("0123456789abcdef\r\n", "0123456789abcdef"),
+    SPOKEN("a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6\n",
+           "a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q|r|s|t|u|v|w|x|y|z|1|2|3|4|5|6"), /* 32 words */
+    SPOKEN("x                                                             \r\n", "x"),
+    SPOKEN("x                                                              \r\n", NULL),
     SPOKEN(
         "*5\r\n$16\r\n0123456789abcdef\r\n$16\r\n0123456789abcdef\r\n$16\r\n0123456789abcdef\r\n",
         NULL),
@@ -69,7 +87,7 @@ static void test_command(void **state)
 {
     const spoken *s = *state;
     resp_command command;
-    resp_parsed p = resp_parse(s->bytes, s->count, &limits, &command);
+    resp_parsed p = parse(s->bytes, s->count, &command);
     if (s->words == NULL) {
         assert_int_equal(p.verdict, RESP_BAD);
         assert_non_null(p.complaint);
@@ -80,11 +98,11 @@ static void test_command(void **state)
     expect_words(&command, s->words);
     /* Every beginning of it wants more, and what comes behind it does not matter. */
     for (size_t part = 0; part < s->count; part++)
-        assert_int_equal(resp_parse(s->bytes, part, &limits, &command).verdict, RESP_MORE);
+        assert_int_equal(parse(s->bytes, part, &command).verdict, RESP_MORE);
     char longer[128];
     memcpy(longer, s->bytes, s->count);
     memset(longer + s->count, '*', 20);
-    p = resp_parse(longer, s->count + 20, &limits, &command);
+    p = parse(longer, s->count + 20, &command);
     assert_int_equal(p.verdict, RESP_COMPLETE);
     assert_int_equal(p.used, s->count);
 }
@@ -107,6 +125,9 @@ static void test_words(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(resp_number((resp_word){bad[i], strlen(bad[i])}, 0, 9, &number));
     assert_int_equal(number, 7);
+    assert_true(resp_number((resp_word){"9", 1}, 9, 9, &number));
+    assert_false(resp_number((resp_word){"8", 1}, 9, 9, &number));
+    assert_int_equal(number, 9);
 }
 
 static void expect_out(resp_out *out, const char *bytes)
@@ -148,7 +169,7 @@ static void test_replies(void **state)
 
 static void test_overflow(void **state)
 {
-    resp_out out = {.most = 10};
+    resp_out out = {.max = 10};
     (void)state;
     resp_raw(&out, "0123456789", 10);
     assert_false(out.overflow);
@@ -160,6 +181,23 @@ static void test_overflow(void **state)
     resp_free(&out);
 }
 
+/* Twice as much each time: what is written byte by byte costs no more than its bytes. */
+static void test_room(void **state)
+{
+    resp_out out = {0};
+    (void)state;
+    for (size_t i = 1; i <= 2000; i++) {
+        resp_raw(&out, "x", 1);
+        assert_int_equal(out.capacity, i <= 256 ? 256 : i <= 512 ? 512 : i <= 1024 ? 1024 : 2048);
+    }
+    resp_free(&out);
+    assert_null(out.at);
+    assert_int_equal(out.bytes, 0);
+    resp_raw(&out, "again", 5);
+    expect_out(&out, "again");
+    resp_free(&out);
+}
+
 int main(void)
 {
     suite s = {0};
@@ -167,6 +205,7 @@ int main(void)
         suite_add(&s, test_command, &commands[i], "command %zu", i);
     suite_add(&s, test_words, NULL, "words and numbers");
     suite_add(&s, test_replies, NULL, "replies");
+    suite_add(&s, test_room, NULL, "room for more");
     suite_add(&s, test_overflow, NULL, "a limit on output");
     return suite_run(&s, "resp");
 }

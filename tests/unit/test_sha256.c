@@ -1,5 +1,6 @@
 /* SHA-256 and HMAC against the examples of FIPS 180 and RFC 4231, and over all lengths. */
-#include "../../src/net/sha256.h"
+#include "proof.h"
+#include "sha256.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -93,6 +94,9 @@ static void test_hmac(void **state)
         {.key_bytes = 131,
          .text = "Test Using Larger Than Block-Size Key - Hash Key First",
          .mac = "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
+        {.key_bytes = 64,
+         .text = "a key of one block",
+         .mac = "1ad77e19fcc989ac07ba50fafcf71659bdf56d14c6f44efc96e03afe7d1252c4"},
         {.key_bytes = 131,
          .text = "This is a test using a larger than block-size key and a larger than block-size "
                  "data. The key needs to be hashed before being used by the HMAC algorithm.",
@@ -104,12 +108,69 @@ static void test_hmac(void **state)
     for (uint8_t i = 0; i < 25; i++)
         all[3].key[i] = (uint8_t)(i + 1);
     memset(all[4].key, 0xaa, 131);
-    memset(all[5].key, 0xaa, 131);
+    memset(all[5].key, 0xaa, 64);
+    memset(all[6].key, 0xaa, 131);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         uint8_t mac[SHA256_BYTES];
         sha256_hmac(all[i].key, all[i].key_bytes, all[i].text, strlen(all[i].text), mac);
         assert_digits(mac, all[i].mac);
     }
+}
+
+/* ---- proofs ---- */
+
+static void test_hex(void **state)
+{
+    uint8_t bytes[PROOF_BYTES], back[PROOF_BYTES];
+    char text[PROOF_HEX + 1];
+    (void)state;
+    for (int round = 0; round < 256; round += PROOF_BYTES) { /* every byte there is */
+        for (int i = 0; i < PROOF_BYTES; i++)
+            bytes[i] = (uint8_t)(round + i);
+        proof_to_hex(bytes, text);
+        assert_int_equal(strlen(text), PROOF_HEX);
+        assert_true(proof_from_hex((resp_word){at_the_edge(text, PROOF_HEX), PROOF_HEX}, back));
+        assert_memory_equal(back, bytes, PROOF_BYTES);
+    }
+    assert_false(proof_from_hex((resp_word){text, PROOF_HEX - 1}, back));
+    assert_false(proof_from_hex((resp_word){text, PROOF_HEX + 1}, back));
+    for (const char *wrong = "/:@`gAFG "; *wrong != '\0'; wrong++)
+        for (int i = 0; i < 2; i++) {
+            proof_to_hex(bytes, text);
+            text[i] = *wrong;
+            assert_false(proof_from_hex((resp_word){text, PROOF_HEX}, back));
+        }
+}
+
+static void test_proofs(void **state)
+{
+    uint8_t nonce[PROOF_BYTES], other[PROOF_BYTES];
+    char challenge[PROOF_HEX + 1], answer[PROOF_HEX + 1];
+    (void)state;
+    assert_true(proof_nonce(nonce) && proof_nonce(other));
+    assert_false(proof_same(nonce, other));
+    assert_true(proof_same(nonce, nonce));
+    for (int i = 0; i < PROOF_BYTES; i++) { /* whichever byte it is that differs */
+        memcpy(other, nonce, sizeof other);
+        other[i] ^= 0x10;
+        assert_false(proof_same(nonce, other));
+    }
+    proof_to_hex(nonce, challenge);
+    assert_true(proof_answer("correct horse", (resp_word){challenge, PROOF_HEX}, answer));
+    assert_true(proof_fits("correct horse", nonce, (resp_word){answer, PROOF_HEX}));
+    assert_false(proof_fits("correct hors", nonce, (resp_word){answer, PROOF_HEX}));
+    assert_false(proof_fits("correct horse", other, (resp_word){answer, PROOF_HEX}));
+    assert_false(proof_fits("correct horse", nonce, (resp_word){challenge, PROOF_HEX}));
+    assert_false(proof_fits("correct horse", nonce, (resp_word){answer, PROOF_HEX - 1}));
+    assert_false(proof_answer("correct horse", (resp_word){challenge, PROOF_HEX - 1}, answer));
+    /* What clients of other languages compute: HMAC-SHA-256 of a label and the nonce. */
+    memset(nonce, 0, sizeof nonce);
+    proof_to_hex(nonce, challenge);
+    assert_true(proof_answer("secret", (resp_word){challenge, PROOF_HEX}, answer));
+    assert_string_equal(answer, "ac44b717f205a412226b13811739185faa91682fd5e097e03cf3f8b5b9c97d47");
+    uint8_t digest_of[PROOF_BYTES];
+    proof_digest("abc", 3, digest_of);
+    assert_digits(digest_of, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 int main(void)
@@ -119,5 +180,7 @@ int main(void)
     suite_add(&s, test_million, NULL, "a million a, in pieces");
     suite_add(&s, test_lengths, NULL, "all lengths up to 299");
     suite_add(&s, test_hmac, NULL, "HMAC: the examples of RFC 4231");
+    suite_add(&s, test_hex, NULL, "digits and back");
+    suite_add(&s, test_proofs, NULL, "proofs of a secret");
     return suite_run(&s, "sha256");
 }

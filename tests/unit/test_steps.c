@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 5 };
+enum { MAX = 5 };
 
 /* One lock and the processes that use it. */
 typedef struct scene {
     baton_locks *locks;
     uint32_t entries; /* critical sections so far */
-    uint32_t entered_as[MOST * 4];
+    uint32_t entered_as[MAX * 4];
     uint32_t holders;
     bool collision;
 } scene;
@@ -96,25 +96,25 @@ static void test_fifo(void **state)
     const baton_algorithm *algorithm = *state;
     for (unsigned seed = 1; seed <= 60; seed++) {
         scene in;
-        actor actors[MOST];
-        uint32_t order[MOST];
-        set_scene(&in, algorithm->name, MOST, actors);
+        actor actors[MAX];
+        uint32_t order[MAX];
+        set_scene(&in, algorithm->name, MAX, actors);
         srand(seed);
-        for (uint32_t i = 0; i < MOST; i++) {
+        for (uint32_t i = 0; i < MAX; i++) {
             uint32_t k = (uint32_t)rand() % (i + 1);
             order[i] = order[k];
             order[k] = i;
         }
-        for (uint32_t i = 0; i < MOST; i++) {
+        for (uint32_t i = 0; i < MAX; i++) {
             start(&actors[order[i]]);
             finish_doorway(&actors[order[i]]);
         }
-        for (uint32_t done = 0; done < MOST;) {
-            actor *a = &actors[(uint32_t)rand() % MOST];
+        for (uint32_t done = 0; done < MAX;) {
+            actor *a = &actors[(uint32_t)rand() % MAX];
             if (process_state(a->process) != DONE && process_step(a->process) == DONE)
                 done++;
         }
-        for (uint32_t i = 0; i < MOST; i++) {
+        for (uint32_t i = 0; i < MAX; i++) {
             assert_int_equal(in.entered_as[i], order[i]);
             process_finish(actors[i].process);
         }
@@ -160,8 +160,8 @@ static void test_exit_is_wait_free(void **state)
 {
     const baton_algorithm *algorithm = *state;
     enum { BOUND = 8 };
-    uint32_t most = algorithm->most_participants;
-    uint32_t n = most != 0 && most < 3 ? most : 3;
+    uint32_t max = algorithm->max_participants;
+    uint32_t n = max != 0 && max < 3 ? max : 3;
     uint32_t others = n - 1;
     for (unsigned seed = 1; seed <= 60; seed++) {
         scene in;
@@ -193,7 +193,7 @@ static void random_schedules(const baton_algorithm *algorithm, uint32_t n, unsig
 {
     for (unsigned seed = 1; seed <= seeds; seed++) {
         scene in;
-        actor actors[MOST];
+        actor actors[MAX];
         set_scene(&in, algorithm->name, n, actors);
         srand(seed);
         for (uint32_t i = 0; i < n; i++) {
@@ -220,7 +220,7 @@ static void test_random_schedules(void **state)
 {
     const baton_algorithm *algorithm = *state;
     for (uint32_t n = 2; n <= 4; n++)
-        if (algorithm->most_participants == 0 || n <= algorithm->most_participants)
+        if (algorithm->max_participants == 0 || n <= algorithm->max_participants)
             random_schedules(algorithm, n, 40);
 }
 

@@ -71,7 +71,7 @@ static void test_no_operation(void **state)
     store *s = store_at("a");
     store_lock lock = lock_named(s, "lock");
     for (uint64_t i = 1; i <= 2000; i++) {
-        wme_op *o = op_new((uint32_t)(i == 1 ? WME_MOST_OP : chance(&seed) % 12));
+        wme_op *o = op_new((uint32_t)(i == 1 ? WME_MAX_OP : chance(&seed) % 12));
         for (uint32_t j = 0; j < o->bytes; j++)
             o->data[j] = (uint8_t)(i % 2 == 0 ? chance(&seed) % 7 : chance(&seed));
         o->id = i;
@@ -92,7 +92,7 @@ static void test_no_operation(void **state)
 static void test_scan(void **state)
 {
     enum { KEYS = 7 };
-    static char words[OP_MOST_VALUE + 64];
+    static char words[OP_MAX_VALUE + 64];
     unsigned long keys = 0;
     char from[16] = "";
     (void)state;
@@ -102,8 +102,8 @@ static void test_scan(void **state)
     expect_result(s, &other, "SET|k9|other", "+OK\r\n");
     for (int i = 0; i < KEYS; i++) {
         int length = snprintf(words, sizeof words, "SET|k%d|", i);
-        memset(words + length, 'v', OP_MOST_VALUE);
-        words[length + OP_MOST_VALUE] = '\0';
+        memset(words + length, 'v', OP_MAX_VALUE);
+        words[length + OP_MAX_VALUE] = '\0';
         expect_result(s, &lock, words, "+OK\r\n");
     }
     do {
@@ -112,7 +112,7 @@ static void test_scan(void **state)
         snprintf(words, sizeof words, "SCAN|%s", from);
         const char *result = run_op(s, &lock, words);
         assert_non_null(result);
-        assert_true(strlen(result) <= OP_MOST_RESULT);
+        assert_true(strlen(result) <= OP_MAX_RESULT);
         assert_true(sscanf(result, "*2\r\n$2\r\n%2s\r\n*%lu", next, &count) == 2 ||
                     sscanf(result, "*2\r\n$0\r\n\r\n*%lu", &count) == 1);
         assert_true(count == 4 || from[0] != '\0'); /* two such pairs fit */
@@ -267,32 +267,35 @@ static void test_booted(void **state)
 }
 
 /* Who the node is to the others; it outlives the data. */
-static void test_muster(void **state)
+static void test_boot(void **state)
 {
     (void)state;
     for (int memory = 0; memory < 2; memory++) {
         store_options options = options_for(memory ? "m" : "d");
         options.durability = memory ? STORE_MEMORY : STORE_DISK;
         store *s = store_with(&options);
-        muster_durable its = store_muster(s);
-        assert_int_equal(its.state, MUSTER_NEW);
+        boot_durable its = store_boot(s);
+        assert_int_equal(its.state, BOOT_NEW);
         assert_true(its.boot != 0);
-        its.state = MUSTER_FORGETFUL;
+        its.state = BOOT_FORGETFUL;
         its.heard[2] = UINT64_MAX;
         its.heard[8] = 1;
-        assert_true(store_save_muster(s, &its));
+        its.life = 7;
+        its.lives[0] = UINT64_MAX;
+        its.lives[8] = 2;
+        assert_true(store_save_boot(s, &its));
         assert_false(store_booted(s));
         assert_true(store_mark_booted(s));
         store_close(s);
         s = store_with(&options);
-        muster_durable again = store_muster(s);
+        boot_durable again = store_boot(s);
         assert_memory_equal(&again, &its, sizeof its);
         assert_true(store_booted(s));
         store_close(s);
     }
     store *other = store_at("other");
     store *one = store_at("one");
-    assert_true(store_muster(one).boot != store_muster(other).boot);
+    assert_true(store_boot(one).boot != store_boot(other).boot);
     store_close(one);
     store_close(other);
 }
@@ -334,12 +337,14 @@ int main(void)
     suite_add(&s, test_turns, NULL, "turns");
     suite_add(&s, test_memory_mode, NULL, "memory mode begins empty, and knows that it has run");
     suite_add(&s, test_booted, NULL, "booted");
-    suite_add(&s, test_muster, NULL, "who the node is to the others");
+    suite_add(&s, test_boot, NULL, "who the node is to the others");
     suite_add(&s, test_names_after, NULL, "names after another");
     add_lock_tests(&s);
     add_snapshot_tests(&s);
     add_limit_tests(&s);
     add_damage_tests(&s);
+    add_record_tests(&s);
+    add_journal_tests(&s);
     add_crash_tests(&s);
     add_own_tests(&s);
     for (size_t i = 0; i < s.tests; i++) {

@@ -1,6 +1,6 @@
 /* Scenes of `baton top`, from cards that nobody has pinned; and text that nobody should print. */
-#include "../../src/cli/text.h"
-#include "../../src/cli/top_scene.h"
+#include "text.h"
+#include "top_scene.h"
 #include "unit.h"
 
 #include <math.h>
@@ -294,7 +294,7 @@ static void test_out_of_range(void **state)
     (void)state;
     start();
     add(10, BATON_HOLDS, LOCKS, 5 * SECOND);
-    add(11, BATON_WAITS, BATON_MOST_LOCKS_ON_BOARD + 7, 5 * SECOND);
+    add(11, BATON_WAITS, BATON_MAX_LOCKS_ON_BOARD + 7, 5 * SECOND);
     add(12, BATON_WAITS, UINT32_MAX, 5 * SECOND);
     add(13, (baton_doing)3, A, 5 * SECOND);
     add(14, BATON_RESTS, UINT32_MAX, 0); /* does nothing, so it does not matter with what */
@@ -315,11 +315,11 @@ static void test_full_board(void **state)
     (void)state;
     start();
     add_circle(2);
-    for (int32_t i = 4; i < BATON_MOST_ON_BOARD; i++)
+    for (int32_t i = 4; i < BATON_MAX_ON_BOARD; i++)
         add(100 + i, BATON_WAITS, A, 20 * SECOND);
     make();
-    assert_int_equal(scene.cards, BATON_MOST_ON_BOARD);
-    assert_int_equal(lock_named("A")->waiters, BATON_MOST_ON_BOARD - 3);
+    assert_int_equal(scene.cards, BATON_MAX_ON_BOARD);
+    assert_int_equal(lock_named("A")->waiters, BATON_MAX_ON_BOARD - 3);
     assert_int_equal(scene.deadlocks, 1);
 }
 
@@ -338,6 +338,13 @@ static void test_clean_text(void **state)
         {"\xed\xa0\x80", "???"},      /* half a surrogate */
         {"\xf4\x90\x80\x80", "????"}, /* beyond the last */
         {"\xe0\x80\xaf", "???"},      /* too long */
+        {" ~\x1f", " ~?"},            /* the first and the last of each length, and what is next */
+        {"\xc1\xbf\xc2\xa0\xc2\x9f\xdf\xbf", "??\xc2\xa0??\xdf\xbf"},
+        {"\xe0\x9f\xbf\xe0\xa0\x80", "???\xe0\xa0\x80"},
+        {"\xed\x9f\xbf\xed\xbf\xbf\xee\x80\x80", "\xed\x9f\xbf???\xee\x80\x80"},
+        {"\xf0\x8f\xbf\xbf\xf0\x90\x80\x80", "????\xf0\x90\x80\x80"},
+        {"\xf4\x8f\xbf\xbf\xf8\x88\x80\x80", "\xf4\x8f\xbf\xbf????"},
+        {"\xf7\xbf\xbf\xbf", "????"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         char text[64];

@@ -1,10 +1,10 @@
 /* The automata of wdme one message at a time: what each says to what it hears. */
-#include "../../src/wdme/wdme.h"
 #include "unit.h"
+#include "wdme.h"
 
 #include <string.h>
 
-enum { MEMBERS = 4, MOST_SENT = 16 };
+enum { MEMBERS = 4, MAX_SENT = 16 };
 
 /* A register whose messages are kept. */
 typedef struct desk {
@@ -14,15 +14,15 @@ typedef struct desk {
     struct {
         uint32_t to;
         wdme_message message;
-    } sent[MOST_SENT];
+    } sent[MAX_SENT];
     uint32_t count;
-    wdme_place place;
+    wdme_context place;
 } desk;
 
 static void keep(void *context, uint32_t to, wdme_message m)
 {
     desk *d = context;
-    assert_true(d->count < MOST_SENT);
+    assert_true(d->count < MAX_SENT);
     d->sent[d->count].to = to;
     d->sent[d->count++].message = m;
 }
@@ -31,7 +31,7 @@ static void open_desk(desk *d)
 {
     memset(d, 0, sizeof *d);
     d->next_generation = 1;
-    d->place = (wdme_place){&d->reg, d->member, &d->next_generation, keep, d};
+    d->place = (wdme_context){&d->reg, d->member, &d->next_generation, keep, d};
     wdme_register_start(&d->place);
 }
 
@@ -52,6 +52,12 @@ static void expect_sent(const desk *d, uint32_t which, uint32_t to, wdme_kind ki
     assert_int_equal(d->sent[which].message.generation, generation);
 }
 
+/* Nobody holds it, waits for it, or is to be told. */
+static bool is_idle(const wdme_register *reg)
+{
+    return reg->holder == WDME_NOBODY && reg->first == WDME_NOBODY && reg->losers == WDME_NOBODY;
+}
+
 /* ---- B ---- */
 
 static void test_try_and_exit(void **state)
@@ -59,10 +65,11 @@ static void test_try_and_exit(void **state)
     desk d;
     (void)state;
     open_desk(&d);
-    assert_true(wdme_register_is_idle(&d.reg));
+    assert_true(is_idle(&d.reg));
     say(&d, 0, WDME_TRY, 7, 0);
     assert_int_equal(d.count, 1);
     expect_sent(&d, 0, 0, WDME_OK, 7, 1);
+    assert_false(is_idle(&d.reg));
     say(&d, 1, WDME_TRY, 8, 0);
     expect_sent(&d, 0, 1, WDME_FAIL, 8, 1);
     say(&d, 2, WDME_TRY, 9, 0);
@@ -77,7 +84,7 @@ static void test_try_and_exit(void **state)
     expect_sent(&d, 0, 0, WDME_EXIT_DONE, 0, 1);
     expect_sent(&d, 1, 2, WDME_RESET, 0, 2);
     expect_sent(&d, 2, 1, WDME_RESET, 0, 2);
-    assert_true(wdme_register_is_idle(&d.reg));
+    assert_true(is_idle(&d.reg));
     say(&d, 0, WDME_EXIT, 0, 1); /* once more */
     assert_int_equal(d.count, 1);
     expect_sent(&d, 0, 0, WDME_STALE, 0, 1);
@@ -95,6 +102,7 @@ static void test_queue(void **state)
         assert_int_equal(d.count, 0); /* no message until its turn */
     }
     say(&d, 2, WDME_CANCEL, 11, 0); /* of another request: nothing */
+    assert_int_equal(d.reg.waiting, MEMBERS - 1);
     say(&d, 2, WDME_CANCEL, 12, 0);
     assert_int_equal(d.count, 0);
     say(&d, 0, WDME_EXIT, 0, 1);
@@ -154,8 +162,30 @@ static void test_lease_and_gone(void **state)
     assert_int_equal(d.count, 0);
     wdme_register_gone(&d.place, 2); /* held */
     assert_int_equal(d.count, 0);    /* nobody is left to be told */
-    assert_true(wdme_register_is_idle(&d.reg));
+    assert_true(is_idle(&d.reg));
     assert_int_equal(d.reg.generation, 3);
+}
+
+/* Whoever is gone and comes again, with the same number, begins anew: it is told, too. */
+static void test_comes_again(void **state)
+{
+    desk d;
+    (void)state;
+    open_desk(&d);
+    say(&d, 0, WDME_TRY, 1, 0);
+    for (uint32_t i = 1; i < MEMBERS; i++)
+        say(&d, i, WDME_TRY, 1, 0);
+    wdme_register_gone(&d.place, 2); /* from the middle of the losers */
+    wdme_register_gone(&d.place, 2);
+    say(&d, 2, WDME_TRY, 1, 0);
+    say(&d, 0, WDME_EXIT, 0, 1);
+    assert_int_equal(d.count, MEMBERS); /* the exit is done, and each loser is told once */
+    expect_sent(&d, 1, 2, WDME_RESET, 0, 2);
+    expect_sent(&d, 2, 3, WDME_RESET, 0, 2);
+    expect_sent(&d, 3, 1, WDME_RESET, 0, 2);
+    say(&d, 2, WDME_CANCEL, 1, 0); /* it does not wait */
+    say(&d, 1, WDME_LOCK, 2, 0);
+    expect_sent(&d, 0, 1, WDME_OK, 2, 2);
 }
 
 /* ---- A ---- */
@@ -165,13 +195,21 @@ static wdme_step hear(wdme_client *a, wdme_kind kind, uint32_t request, uint64_t
     return wdme_client_receive(a, (wdme_message){kind, request, generation});
 }
 
+static void expect_sends(wdme_step s, wdme_kind kind, uint32_t request, uint64_t generation)
+{
+    assert_true(s.sends);
+    assert_int_equal(s.answer, WDME_NOTHING);
+    assert_int_equal(s.message.kind, kind);
+    assert_int_equal(s.message.request, request);
+    assert_int_equal(s.message.generation, generation);
+}
+
 static void test_gate(void **state)
 {
     wdme_client a = {0};
     (void)state;
     wdme_step s = wdme_client_try(&a);
-    assert_true(s.sends);
-    assert_int_equal(s.message.kind, WDME_TRY);
+    expect_sends(s, WDME_TRY, 1, 0);
     assert_int_equal(wdme_client_try(&a).answer, WDME_MISUSE); /* one thing at a time */
     assert_int_equal(wdme_client_lock(&a).answer, WDME_MISUSE);
     assert_int_equal(wdme_client_exit(&a).answer, WDME_MISUSE);
@@ -196,14 +234,12 @@ static void test_enter_and_exit(void **state)
 {
     wdme_client a = {0};
     (void)state;
-    uint32_t request = wdme_client_lock(&a).message.request;
-    wdme_step s = hear(&a, WDME_OK, request, 4);
+    expect_sends(wdme_client_lock(&a), WDME_LOCK, 1, 0);
+    wdme_step s = hear(&a, WDME_OK, 1, 4);
     assert_int_equal(s.answer, WDME_ENTERED);
     assert_int_equal(s.token, 4);
     assert_int_equal(wdme_client_cancel(&a).answer, WDME_NOTHING); /* nothing is asked for */
-    s = wdme_client_exit(&a);
-    assert_int_equal(s.message.kind, WDME_EXIT);
-    assert_int_equal(s.message.generation, 4);
+    expect_sends(wdme_client_exit(&a), WDME_EXIT, 0, 4);
     s = hear(&a, WDME_EXIT_DONE, 0, 4); /* is no entry (erratum 12) */
     assert_int_equal(s.answer, WDME_LEFT);
     assert_int_equal(a.doing, WDME_RESTS);
@@ -217,16 +253,12 @@ static void test_given_up(void **state)
     uint32_t request = wdme_client_try(&a).message.request;
     assert_false(wdme_client_cancel(&a).sends);
     assert_false(wdme_client_try(&a).sends); /* the answer may still close the gate */
-    wdme_step s = hear(&a, WDME_OK, request, 3);
-    assert_true(s.sends); /* nobody wants it any more */
-    assert_int_equal(s.message.kind, WDME_EXIT);
-    assert_int_equal(s.message.generation, 3);
+    /* Nobody wants it any more. */
+    expect_sends(hear(&a, WDME_OK, request, 3), WDME_EXIT, 0, 3);
     assert_true(wdme_client_try(&a).sends);
     wdme_client b = {0};
     request = wdme_client_lock(&b).message.request;
-    s = wdme_client_cancel(&b);
-    assert_int_equal(s.message.kind, WDME_CANCEL);
-    assert_int_equal(s.message.request, request);
+    expect_sends(wdme_client_cancel(&b), WDME_CANCEL, request, 0);
     assert_int_equal(hear(&b, WDME_TIMEOUT, request, 0).answer, WDME_NOTHING);
     request = wdme_client_lock(&b).message.request;
     assert_int_equal(hear(&b, WDME_TIMEOUT, request, 0).answer, WDME_TIMED_OUT);
@@ -260,6 +292,7 @@ int main(void)
     suite_add(&s, test_queue, NULL, "register: the queue, and those who only try");
     suite_add(&s, test_waits_once, NULL, "register: one wait for each, and its end");
     suite_add(&s, test_lease_and_gone, NULL, "register: leases, and those who are gone");
+    suite_add(&s, test_comes_again, NULL, "register: gone, and there again");
     suite_add(&s, test_gate, NULL, "client: the gate");
     suite_add(&s, test_enter_and_exit, NULL, "client: in and out");
     suite_add(&s, test_given_up, NULL, "client: what is given up is given back");

@@ -112,17 +112,17 @@ static void test_overtaking(void **state)
         scene_try(w, 0, u);
     scene_try(w, 2, 0);
     scene_settle(w);
-    for (uint8_t u = 0; u <= WME_MOST_OVERTAKING; u++) {
+    for (uint8_t u = 0; u <= WME_MAX_OVERTAKING; u++) {
         assert_string_equal(scene_told(w, 0, u), "C");
         assert_string_equal(scene_told(w, 2, 0), "");
         scene_exit(w, 0, u);
         scene_settle(w);
     }
-    assert_string_equal(scene_told(w, 0, WME_MOST_OVERTAKING + 1), "");
+    assert_string_equal(scene_told(w, 0, WME_MAX_OVERTAKING + 1), "");
     assert_string_equal(scene_told(w, 2, 0), "C");
     scene_exit(w, 2, 0);
     scene_settle(w); /* those who were left behind have asked */
-    assert_string_equal(scene_told(w, 0, WME_MOST_OVERTAKING + 1), "C");
+    assert_string_equal(scene_told(w, 0, WME_MAX_OVERTAKING + 1), "C");
     scene_close(w);
 }
 
@@ -184,15 +184,15 @@ static void test_log_is_cut(void **state)
     scene *w = scene_open(3, false);
     (void)state;
     scene_try(w, 0, 0);
-    for (uint8_t i = 0; i < 3 * WME_MOST_LOG; i++) {
+    for (uint8_t i = 0; i < 3 * WME_MAX_LOG; i++) {
         scene_issue(w, 0, 0);
         scene_settle(w);
         scene_user_at(w, 0, 0)->told[1] = 0;
     }
     scene_tick_all(w);
     for (uint8_t i = 0; i < 3; i++) {
-        assert_int_equal(w->node[i].resource.count, 3 * WME_MOST_LOG);
-        assert_true(scene_stub(w, i)->log_from > 3 * WME_MOST_LOG - 2); /* all have them */
+        assert_int_equal(w->node[i].resource.count, 3 * WME_MAX_LOG);
+        assert_true(scene_stub(w, i)->log_from > 3 * WME_MAX_LOG - 2); /* all have them */
     }
     assert_true(w->live_ops <= 2);
     scene_close(w);
@@ -296,7 +296,7 @@ static void test_oversized(void **state)
     (void)state;
     scene_try(w, 0, 0);
     wme_op *op = scene_op(w, 1);
-    op->bytes = WME_MOST_OP + 1;
+    op->bytes = WME_MAX_OP + 1;
     assert_int_equal(replica_issue(&w->node[0].replica, &w->node[0].wme,
                                    &scene_user_at(w, 0, 0)->wme, op, &w->out),
                      WME_OVERSIZED);
@@ -375,6 +375,67 @@ static void test_no_token_for_the_suspected(void **state)
     scene_close(w);
 }
 
+/* Whoever hears that the owner is suspected, and does not suspect it, waits for either. */
+static void test_owner_is_waited_for(void **state)
+{
+    (void)state;
+    for (int speaks = 0; speaks < 2; speaks++) {
+        scene *w = scene_open(5, false);
+        scene_suspect(w, 2, 0);
+        scene_deliver(w, WME_NEWEP, 2, 1);
+        scene_deliver(w, WME_NEWEP, 2, 3);
+        scene_deliver(w, WME_NEWEP, 3, 1);
+        scene_tick(w, 1);
+        assert_false(scene_stub(w, 1)->proposed);
+        if (speaks) {
+            scene_deliver(w, WME_NEWEP, 2, 0);
+            scene_deliver(w, WME_NEWEP, 0, 1);
+        } else {
+            scene_suspect(w, 1, 0);
+        }
+        assert_true(scene_stub(w, 1)->proposed);
+        assert_int_equal(scene_stub(w, 1)->best->owner == 0, speaks);
+        scene_close(w);
+    }
+}
+
+/* The same if nobody suspects it: a change that began for another reason. */
+static void test_silent_owner_is_waited_for(void **state)
+{
+    scene *w = scene_open(5, false);
+    (void)state;
+    scene_crash(w, 0);
+    scene_crash(w, 2);
+    scene_restart(w, 2);
+    scene_deliver(w, WME_NEWEP, 2, 1);
+    scene_deliver(w, WME_NEWEP, 2, 3);
+    scene_deliver(w, WME_NEWEP, 3, 1);
+    scene_tick(w, 1);
+    assert_false(scene_stub(w, 1)->proposed);
+    scene_suspect(w, 1, 0);
+    assert_true(scene_stub(w, 1)->proposed);
+    assert_int_not_equal(scene_stub(w, 1)->best->owner, 0);
+    scene_close(w);
+}
+
+/* The farthest record names an owner that this node suspects, and that does not speak. */
+static void test_suspected_owner_of_the_farthest(void **state)
+{
+    scene *w = scene_open(3, false);
+    (void)state;
+    scene_try(w, 0, 0);
+    scene_issue(w, 0, 0);
+    scene_deliver(w, WME_INVOKE, 0, 2);
+    scene_crash(w, 0);
+    scene_suspect(w, 1, 0);
+    scene_deliver(w, WME_NEWEP, 1, 2);
+    scene_deliver(w, WME_NEWEP, 2, 1);
+    assert_true(scene_stub(w, 1)->proposed);
+    assert_int_equal(scene_stub(w, 1)->best->ops, 1);
+    assert_int_equal(scene_stub(w, 1)->best->owner, 1);
+    scene_close(w);
+}
+
 /* Then an epoch change makes room, also in a cluster of one. */
 static void test_entries_used_up(void **state)
 {
@@ -394,10 +455,51 @@ static void test_entries_used_up(void **state)
     }
 }
 
+/* The same for slots: those of operations, and those of the token. */
+static void test_slots_used_up(void **state)
+{
+    (void)state;
+    for (uint8_t nodes = 1; nodes <= 3; nodes = (uint8_t)(nodes + 2)) {
+        scene *w = scene_open(nodes, false);
+        for (uint8_t i = 0; i < nodes; i++)
+            scene_stub(w, i)->now.sn = (1ULL << WME_ENTRY_BITS) - 2;
+        scene_try(w, 0, 0);
+        for (int i = 0; i < 3; i++) {
+            scene_issue(w, 0, 0);
+            scene_tick_all(w);
+        }
+        assert_string_equal(scene_told(w, 0, 0), "COOO");
+        assert_int_equal(scene_stub(w, 0)->now.epoch, 2);
+        assert_int_equal(scene_stub(w, 0)->now.sn, 2);
+        scene_close(w);
+    }
+    scene *w = scene_open(3, false);
+    for (uint8_t i = 0; i < 3; i++)
+        scene_stub(w, i)->now.sn = (1ULL << WME_ENTRY_BITS) - 2;
+    assert_true(scene_yield(w, 0, 1)); /* the last one */
+    scene_tick_all(w);
+    scene_try(w, 2, 0);
+    scene_tick_all(w);
+    assert_string_equal(scene_told(w, 2, 0), "C");
+    assert_int_equal(scene_stub(w, 2)->now.epoch, 2);
+    scene_close(w);
+}
+
+/* A slot beyond the last is not made, whoever wants the token. */
+static void test_no_slot_to_yield(void **state)
+{
+    (void)state;
+    scene *w = scene_open(3, false);
+    for (uint8_t i = 0; i < 3; i++)
+        scene_stub(w, i)->now.sn = (1ULL << WME_ENTRY_BITS) - 1;
+    assert_false(scene_yield(w, 0, 1));
+    scene_close(w);
+}
+
 static void test_sizes(void **state)
 {
     (void)state;
-    print_message("sizeof wme_stub %zu, paxos %zu, replica %zu, wme_message %zu, wme_out %zu\n",
+    print_message("# sizeof wme_stub %zu, paxos %zu, replica %zu, wme_message %zu, wme_out %zu\n",
                   sizeof(wme_stub), sizeof(paxos), sizeof(replica), sizeof(wme_message),
                   sizeof(wme_out));
     assert_true(sizeof(replica) <= 4096); /* of each lock; a node has many */
@@ -429,6 +531,12 @@ int main(void)
     suite_add(&s, test_single_node, &acks[1], "a cluster of one, WME-1");
     suite_add(&s, test_no_token_for_the_suspected, NULL, "no token for who is suspected");
     suite_add(&s, test_entries_used_up, NULL, "an epoch whose entries are used up");
+    suite_add(&s, test_owner_is_waited_for, NULL, "who does not suspect the owner waits for it");
+    suite_add(&s, test_silent_owner_is_waited_for, NULL, "nor is one proposed that is silent");
+    suite_add(&s, test_suspected_owner_of_the_farthest, NULL,
+              "the farthest record names an owner that is suspected");
+    suite_add(&s, test_slots_used_up, NULL, "an epoch whose slots are used up");
+    suite_add(&s, test_no_slot_to_yield, NULL, "no token is given in a slot that cannot be");
     suite_add(&s, test_suspended, NULL, "in a minority nobody is let in");
     suite_add(&s, test_sizes, NULL, "sizes");
     wme_errata_tests(&s);
@@ -440,6 +548,7 @@ int main(void)
     wme_rejoin_tests(&s);
     wme_outside_tests(&s);
     wme_rest_tests(&s);
+    wme_replica_tests(&s);
     wme_random_tests(&s);
     return suite_run(&s, "wme");
 }

@@ -1,8 +1,11 @@
 /* What the unit tests share. */
 #include "unit.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 void suite_add(suite *s, CMUnitTestFunction run, const void *argument, const char *name, ...)
 {
@@ -11,7 +14,7 @@ void suite_add(suite *s, CMUnitTestFunction run, const void *argument, const cha
     va_start(arguments, name);
     int length = vasprintf(&text, name, arguments);
     va_end(arguments);
-    if (length < 0 || s->tests == MOST_TESTS)
+    if (length < 0 || s->tests == MAX_TESTS)
         abort();
     s->test[s->tests++] = (struct CMUnitTest){
         .name = text, .test_func = run, .initial_state = (void *)(uintptr_t)argument};
@@ -25,13 +28,22 @@ int suite_run(suite *s, const char *name)
     return failures;
 }
 
-baton_locks *make_locks(const baton_locks_spec *spec)
+size_t heap_bytes(void)
 {
-    size_t bytes;
-    baton_locks *locks;
-    assert_int_equal(baton_locks_size(spec, &bytes), BATON_OK);
-    void *memory = aligned_alloc(BATON_CACHE_LINE, bytes);
-    assert_non_null(memory);
-    assert_int_equal(baton_locks_create(spec, memory, bytes, &locks), BATON_OK);
-    return locks;
+    struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
+
+const char *at_the_edge(const void *bytes, size_t count)
+{
+    enum { ROOM = 65536 };
+    static char *room;
+    if (room == NULL) {
+        room = mmap(NULL, 2 * ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (room == MAP_FAILED || mprotect(room + ROOM, ROOM, PROT_NONE) != 0)
+            abort();
+    }
+    if (count > ROOM)
+        abort();
+    return count == 0 ? room + ROOM : memcpy(room + ROOM - count, bytes, count);
 }

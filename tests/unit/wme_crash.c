@@ -335,7 +335,7 @@ static void test_dies_in_a_change(void **state)
 
 void wme_crash_tests(suite *s)
 {
-    static const uint32_t none = 0, few = 5, many = WME_MOST_LOG + 4;
+    static const uint32_t none = 0, few = 5, many = WME_MAX_LOG + 4;
     static const uint8_t acknowledged[] = {0, 1, 2, 3};
     suite_add(s, test_restarted, &none, "restarted, and missed nothing");
     suite_add(s, test_restarted, &few, "restarted, and caught up by operations");

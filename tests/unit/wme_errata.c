@@ -298,8 +298,8 @@ static void erratum_27(void **state)
     scene_tick(w, 2);
     scene_deliver(w, WME_NEWEP, 2, 1);
     assert_false(scene_stub(w, 1)->proposed);
-    scene_deliver(w, WME_NEWEP, 2, 3);
-    scene_deliver(w, WME_NEWEP, 3, 1); /* says what 1 says: 0 is the owner, nothing happened */
+    scene_deliver(w, WME_NEWEP, 2, 0);
+    scene_deliver(w, WME_NEWEP, 0, 1); /* says what 1 says: 0 is the owner, nothing happened */
     assert_true(scene_stub(w, 1)->proposed);
     scene_close(w);
 }
@@ -311,11 +311,13 @@ static void erratum_28(void **state)
     (void)state;
     scene_try(w, 2, 0);
     scene_drop(w, WME_REQUEST, ANY, ANY);
-    scene_crash(w, 0);
     scene_crash(w, 2);
     scene_restart(w, 2);
     scene_try(w, 2, 0);
-    scene_deliver(w, WME_NEWEP, 2, 1); /* 1 proposes that 0 stays */
+    scene_deliver(w, WME_NEWEP, 2, 0);
+    scene_deliver(w, WME_NEWEP, 0, 1); /* 1 proposes that 0 stays */
+    assert_true(scene_stub(w, 1)->proposed);
+    scene_crash(w, 0);
     scene_suspect(w, 1, 0);
     scene_suspect(w, 2, 0);
     scene_settle(w);
@@ -351,6 +353,8 @@ static void erratum_30(void **state)
     assert_int_equal(scene_in_flight(w, WME_NEWEP, 2, ANY), 2); /* by suspicion alone */
     scene_deliver(w, WME_NEWEP, 2, 1);
     assert_int_equal(scene_in_flight(w, WME_NEWEP, 1, ANY), 2);
+    assert_int_equal(scene_stub(w, 1)->gathered, 1 << 1 | 1 << 2);
+    scene_suspect(w, 1, 0);
     assert_int_equal(scene_in_flight(w, WME_ACCEPT, 1, ANY), 2);
     scene_close(w);
 }

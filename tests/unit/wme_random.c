@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { RUNS = 400, USERS = 2, MOST_KEYS = 64, LAST = SCENE_USERS - 1 };
+enum { RUNS = 400, USERS = 2, MAX_KEYS = 64, LAST = SCENE_USERS - 1 };
 
 typedef enum fate { UNKNOWN, EXECUTED, NOWHERE } fate;
 
@@ -18,7 +18,7 @@ typedef struct play {
     uint32_t loss, suspicion, crashes;   /* in a hundred */
     uint32_t issued[SCENE_NODES][USERS]; /* key that has no answer yet, or 0 */
     size_t heard[SCENE_NODES][USERS];    /* of what users were told */
-    fate fates[MOST_KEYS + SCENE_NODES + 1];
+    fate fates[MAX_KEYS + SCENE_NODES + 1];
     uint64_t token; /* the largest so far */
 } play;
 
@@ -110,7 +110,7 @@ static void act(play *p, uint8_t node)
         scene_yield(w, node, (uint8_t)chance(p, w->nodes));
         break;
     default:
-        if (u->wme.place == WME_INSIDE && p->issued[node][user] == 0 && w->next_key < MOST_KEYS &&
+        if (u->wme.phase == WME_INSIDE && p->issued[node][user] == 0 && w->next_key < MAX_KEYS &&
             scene_issue(w, node, user) == WME_FINE)
             p->issued[node][user] = w->next_key;
     }
@@ -211,7 +211,7 @@ static void expect_everybody_gets_in(play *p)
     scene_tick_all(w);
     for (uint8_t k = 0; k < w->nodes; k++) {
         uint8_t in = 0;
-        while (in < w->nodes && scene_user_at(w, in, LAST)->wme.place != WME_INSIDE)
+        while (in < w->nodes && scene_user_at(w, in, LAST)->wme.phase != WME_INSIDE)
             in++;
         assert_true(in < w->nodes);
         scene_issue(w, in, LAST);
@@ -227,7 +227,7 @@ static void expect_everybody_gets_in(play *p)
 static void expect_fates(const play *p)
 {
     const scene_resource *r = &p->w->node[0].resource;
-    uint32_t times[MOST_KEYS + SCENE_NODES + 1] = {0};
+    uint32_t times[MAX_KEYS + SCENE_NODES + 1] = {0};
     for (uint8_t i = 1; i < p->w->nodes; i++)
         assert_int_equal(p->w->node[i].resource.count, r->count);
     for (uint64_t i = 0; i < r->count; i++)

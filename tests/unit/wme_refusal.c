@@ -70,7 +70,7 @@ static void test_numbers(void **state)
         m.epoch = m.record.epoch = 0;
         if (kind != WME_WHERE) /* who says it may not know any */
             expect_refused(w, 0, &m, WME_ABSURD_EPOCH);
-        m.epoch = m.record.epoch = WME_MOST_EPOCH + 1;
+        m.epoch = m.record.epoch = WME_MAX_EPOCH + 1;
         expect_refused(w, 0, &m, WME_ABSURD_EPOCH);
         m = sane(w, (wme_kind)kind);
         m.sn = slot_beyond;
@@ -159,6 +159,30 @@ static void absurd_grant(wme_record *r)
     r->granted[1] = UINT64_MAX;
 }
 
+static void absurd_grant_to_the_first(wme_record *r)
+{
+    r->granted[0] = UINT64_MAX / 2 + 1;
+}
+
+static void absurd_request_of_the_first(wme_record *r)
+{
+    r->asked[0] = UINT64_MAX / 2 + 1;
+}
+
+static void first_twice_in_queue(wme_record *r)
+{
+    r->queued = 3;
+    r->queue[0] = r->queue[2] = 0;
+    r->queue[1] = 1;
+}
+
+static void nobody_last_in_queue(wme_record *r)
+{
+    r->queued = 2;
+    r->queue[0] = 0;
+    r->queue[1] = 3;
+}
+
 static void absurd_request(wme_record *r)
 {
     r->queued = 1;
@@ -170,9 +194,23 @@ static void test_records(void **state)
 {
     static const wme_kind kinds[] = {WME_NEWEP, WME_STATE, WME_PROMISE, WME_ACCEPT, WME_DECIDED};
     static void (*const damage[])(wme_record * r) = {
-        no_such_owner,     another_epoch,  queue_too_long, twice_in_queue, nobody_in_queue,
-        slot_not_made_yet, too_many_slots, no_last,        no_operations,  too_many_entries,
-        absurd_operations, absurd_grant,   absurd_request,
+        no_such_owner,
+        another_epoch,
+        queue_too_long,
+        twice_in_queue,
+        nobody_in_queue,
+        slot_not_made_yet,
+        too_many_slots,
+        no_last,
+        no_operations,
+        too_many_entries,
+        absurd_operations,
+        absurd_grant,
+        absurd_request,
+        absurd_grant_to_the_first,
+        absurd_request_of_the_first,
+        first_twice_in_queue,
+        nobody_last_in_queue,
     };
     scene *w = open_scene();
     (void)state;
@@ -183,7 +221,7 @@ static void test_records(void **state)
             expect_refused(w, 0, &m, WME_MALFORMED);
         }
         wme_message m = sane(w, kinds[k]);
-        m.record.last->bytes = WME_MOST_OP + 1;
+        m.record.last->bytes = WME_MAX_OP + 1;
         expect_refused(w, 0, &m, WME_OVERSIZED);
         m.record.last->bytes = sizeof(uint64_t);
         m.record.last->origin = 3;
@@ -204,9 +242,9 @@ static void test_operations(void **state)
     m.op = NULL;
     expect_refused(w, 0, &m, WME_MALFORMED);
     m.op = scene_op(w, 9);
-    m.op->bytes = WME_MOST_OP + 1;
+    m.op->bytes = WME_MAX_OP + 1;
     expect_refused(w, 0, &m, WME_OVERSIZED);
-    m.op->bytes = WME_MOST_OP;
+    m.op->bytes = WME_MAX_OP;
     m.op->origin = 3; /* a node that is not there */
     expect_refused(w, 0, &m, WME_MALFORMED);
     wme_op_drop(m.op);
@@ -234,7 +272,7 @@ static void test_states(void **state)
     wme_op *op = scene_op(w, 3);
     wme_message m = sane_state(w, op);
     (void)state;
-    m.count = WME_MOST_LOG + 1;
+    m.count = WME_MAX_LOG + 1;
     expect_refused(w, 0, &m, WME_MALFORMED);
     m = sane_state(w, op);
     m.count = 4; /* more than were ever executed */
@@ -256,7 +294,7 @@ static void test_states(void **state)
     m.ops[1] = NULL;
     expect_refused(w, 0, &m, WME_MALFORMED);
     m = sane_state(w, op);
-    op->bytes = WME_MOST_OP + 1;
+    op->bytes = WME_MAX_OP + 1;
     m.record.last = NULL;
     m.record.op_sn = 0;
     expect_refused(w, 0, &m, WME_OVERSIZED);
@@ -341,8 +379,8 @@ static void test_no_epoch_left(void **state)
 {
     scene *w = scene_open(3, false);
     (void)state;
-    wme_message m = {.kind = WME_STATE, .epoch = WME_MOST_EPOCH};
-    m.record.epoch = WME_MOST_EPOCH;
+    wme_message m = {.kind = WME_STATE, .epoch = WME_MAX_EPOCH};
+    m.record.epoch = WME_MAX_EPOCH;
     for (uint8_t i = 0; i < 3; i++)
         scene_forge(w, (uint8_t)((i + 1) % 3), i, &m);
     scene_try(w, 0, 0);
@@ -351,7 +389,7 @@ static void test_no_epoch_left(void **state)
     scene_suspect(w, 2, 0);
     scene_settle(w);
     for (uint8_t i = 0; i < 3; i++) {
-        assert_int_equal(scene_stub(w, i)->now.epoch, WME_MOST_EPOCH);
+        assert_int_equal(scene_stub(w, i)->now.epoch, WME_MAX_EPOCH);
         assert_true(w->node[i].wme.refused[WME_ABSURD_EPOCH] > 0);
     }
     scene_close(w);

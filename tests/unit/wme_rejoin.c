@@ -324,7 +324,7 @@ static void test_all_in_turn(void **state)
 void wme_rejoin_tests(suite *s)
 {
     static const layout layouts[] = {
-        {3, false, 0}, {3, true, 3},  {3, false, WME_MOST_LOG + 4},
+        {3, false, 0}, {3, true, 3},  {3, false, WME_MAX_LOG + 4},
         {5, false, 3}, {5, true, 20}, {4, false, 2},
         {2, false, 3}, {2, true, 0},
     };

@@ -294,16 +294,16 @@ static void test_many(void **state)
     (void)state;
     scene_try(w, 0, 0);
     uint64_t token = scene_user_at(w, 0, 0)->token;
-    for (uint8_t i = 0; i < WME_MOST_RESUMING; i++)
+    for (uint8_t i = 0; i < WME_MAX_RESUMING; i++)
         scene_resume(w, 1, i, token);
-    scene_resume(w, 1, WME_MOST_RESUMING, token);
-    assert_string_equal(scene_told(w, 1, WME_MOST_RESUMING), "E");
-    scene_try(w, 1, WME_MOST_RESUMING);
+    scene_resume(w, 1, WME_MAX_RESUMING, token);
+    assert_string_equal(scene_told(w, 1, WME_MAX_RESUMING), "E");
+    scene_try(w, 1, WME_MAX_RESUMING);
     scene_exit(w, 0, 0);
     scene_settle(w);
-    for (uint8_t i = 0; i < WME_MOST_RESUMING; i++)
+    for (uint8_t i = 0; i < WME_MAX_RESUMING; i++)
         assert_string_equal(scene_told(w, 1, i), "E");
-    assert_string_equal(scene_told(w, 1, WME_MOST_RESUMING), "EC");
+    assert_string_equal(scene_told(w, 1, WME_MAX_RESUMING), "EC");
     scene_close(w);
 }
 

@@ -92,7 +92,7 @@ static void execute(scene_node *n, const wme_action *a)
 {
     scene_resource *r = &n->resource;
     assert_int_equal(a->number, r->count + 1); /* each once, in order */
-    assert_true(r->count < SCENE_OPS && a->op->origin < WME_MOST_NODES);
+    assert_true(r->count < SCENE_OPS && a->op->origin < WME_MAX_NODES);
     r->keys[r->count++] = key_of(a->op);
     r->answered[a->op->origin] = a->op->id;
     r->outcome[a->op->origin] = r->count;
@@ -411,9 +411,9 @@ void scene_deliver_copy(scene *w, uint8_t kind, uint8_t from, uint8_t to)
 
 void scene_deliver_every(scene *w, uint8_t kind, uint8_t from, uint8_t to)
 {
-    uint32_t most = 5000; /* more than that is for ever */
-    for (; find(w, kind, from, to) < w->count; most--) {
-        assert_true(most > 0);
+    uint32_t max = 5000; /* more than that is for ever */
+    for (; find(w, kind, from, to) < w->count; max--) {
+        assert_true(max > 0);
         scene_deliver(w, kind, from, to);
     }
 }

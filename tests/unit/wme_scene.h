@@ -8,7 +8,7 @@
 #ifndef BATON_WME_SCENE_H
 #define BATON_WME_SCENE_H
 
-#include "../../src/replica/replica.h"
+#include "replica.h"
 #include "unit.h"
 
 enum {
@@ -31,8 +31,8 @@ typedef struct scene_user {
 typedef struct scene_resource {
     uint32_t keys[SCENE_OPS];
     uint64_t count;
-    uint64_t answered[WME_MOST_NODES]; /* id, and */
-    uint64_t outcome[WME_MOST_NODES];  /* outcome, of the last operation of each node */
+    uint64_t answered[WME_MAX_NODES]; /* id, and */
+    uint64_t outcome[WME_MAX_NODES];  /* outcome, of the last operation of each node */
 } scene_resource;
 
 typedef struct scene_node {

@@ -27,13 +27,12 @@ static const char *unsound_log(const wme_stub *stub)
         return "the open operation is not there";
     if (stub->log_from == 0 || stub->log_from > stub->executed + 1)
         return "the log begins after what is executed";
-    if (stub->now.ops + 1 - stub->log_from > WME_MOST_LOG)
+    if (stub->now.ops + 1 - stub->log_from > WME_MAX_LOG)
         return "the log is too long";
     for (uint64_t k = stub->log_from; k <= stub->now.ops; k++)
-        if (stub->log[k % WME_MOST_LOG] == NULL || stub->log[k % WME_MOST_LOG]->holders == 0)
+        if (stub->log[k % WME_MAX_LOG] == NULL || stub->log[k % WME_MAX_LOG]->holders == 0)
             return "an operation of the log is gone";
-    if (stub->executed != stub->now.ops &&
-        stub->log[stub->now.ops % WME_MOST_LOG] != stub->now.last)
+    if (stub->executed != stub->now.ops && stub->log[stub->now.ops % WME_MAX_LOG] != stub->now.last)
         return "the open operation is not the last of the log";
     return NULL;
 }
@@ -42,16 +41,27 @@ static const char *unsound_users(const wme_stub *stub)
 {
     const wme_user *before = NULL;
     for (const wme_user *u = stub->first; u != NULL; before = u, u = u->next)
-        if (u->place != WME_WAITING || u->previous != before || u == stub->inside)
+        if (u->phase != WME_WAITING || u->previous != before || u == stub->inside)
             return "the queue of users is not one";
     for (const wme_user *u = stub->first; u != NULL && u->next != NULL; u = u->next)
         if (u->resumes == 0 && u->next->resumes != 0)
             return "who resumes is not before who does not";
     if (stub->last != before)
         return "the queue of users has another end";
-    if (stub->inside != NULL && stub->inside->place != WME_INSIDE)
+    if (stub->inside != NULL && stub->inside->phase != WME_INSIDE)
         return "who is inside does not know it";
     return NULL;
+}
+
+/* Else it waits for others, though it has all that it needs, and says so again and again. */
+static bool has_idle_room(const wme_stub *stub)
+{
+    if (stub->early == NULL || stub->blocked)
+        return false;
+    for (int i = 0; i < WME_MAX_EARLY; i++)
+        if (stub->early[i].epoch != 0)
+            return false;
+    return true;
 }
 
 const char *wme_unsound(const wme_stub *stub, const wme_node *node)
@@ -63,6 +73,8 @@ const char *wme_unsound(const wme_stub *stub, const wme_node *node)
     why = why != NULL ? why : unsound_users(stub);
     if (why != NULL)
         return why;
+    if (has_idle_room(stub))
+        return "there is room for early messages, and none has come";
     if ((in_section || stub->state == WME_TOKEN_HELD) && !mine)
         return "the token is used by a node that does not own it";
     if (stub->inside != NULL && !in_section)
@@ -94,7 +106,7 @@ const char *wme_unsound(const wme_stub *stub, const wme_node *node)
         return "it has lost what it knew, and takes part";
     if (stub->blocked && stub->gathered == 0 && stub->away == 0)
         return "blocked, and the own record was not counted";
-    if (!stub->blocked && (stub->gathered != 0 || stub->proposed || stub->best.last != NULL))
+    if (!stub->blocked && (stub->gathered != 0 || stub->proposed || stub->best != NULL))
         return "not blocked, and records are kept";
     return NULL;
 }

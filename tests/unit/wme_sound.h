@@ -2,7 +2,7 @@
 #ifndef BATON_WME_SOUND_H
 #define BATON_WME_SOUND_H
 
-#include "../../src/wme/wme.h"
+#include "wme.h"
 
 /* What is not as it should be; NULL if all is well. */
 const char *wme_unsound(const wme_stub *stub, const wme_node *node);

@@ -13,6 +13,7 @@ void wme_resume_tests(suite *s);
 void wme_rejoin_tests(suite *s);
 void wme_outside_tests(suite *s);
 void wme_rest_tests(suite *s);
+void wme_replica_tests(suite *s);
 void wme_random_tests(suite *s);
 
 /* Node 0 is taken for dead by the others, and consensus makes node 1 the owner. */
