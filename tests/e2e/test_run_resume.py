@@ -19,12 +19,12 @@ need_majority = pytest.mark.nodes(least=3, because="a majority must survive the 
 timely = pytest.mark.skipif(
     SANITIZED, reason="a session must resume within 0.4 s, which sanitizers do not allow for")
 
-# A command that stays inside until it may go, and counts then.
+# A command that stays inside until it may go, and counts then. It ends as `baton issue` does.
 STAY = """
 trap 'echo killed $1 >> {directory}/journal' EXIT
 echo in $1 >> {directory}/journal
 until test -e {directory}/go-$1; do sleep 0.02; done
-baton issue INCR counter > {directory}/issued-$1 || exit 9
+baton issue INCR counter > {directory}/issued-$1 || exit
 echo out $1 >> {directory}/journal
 trap - EXIT
 """
@@ -124,7 +124,9 @@ def test_contenders_while_nodes_are_killed(shared, stage, connect):
     """run: 6 rounds, contenders at all nodes, each time the node of the holder is killed"""
     a, b, c = shared.some(3)
     orders = {"a": (a, b, c), "b": (b, c, a), "c": (c, a, b)}
-    lost = 0  # on a busy machine, who waits may be let in before the holder is at another node
+    # On a busy machine a waiter may be let in before the holder is at another node (76), and the
+    # operation may be on its way to the killed node: executed or not (69).
+    lost = 0
     for i in range(ROUNDS):
         runs = {f"{i}{k}": stage.run("contended", f"{i}{k}", nodes) for k, nodes in orders.items()}
         holder = wait_for(stage.lines)[0][1]
@@ -132,14 +134,14 @@ def test_contenders_while_nodes_are_killed(shared, stage, connect):
         node.kill()
         stage.go(*runs)
         codes = {who: process.wait(3 * PATIENCE) for who, process in runs.items()}
+        node.revive()
         if codes[holder] == 0:
             stage.check_one_by_one(list(runs))
         else:
             lost += 1
             stage.forget()
         others = [code for who, code in codes.items() if who != holder]
-        assert codes[holder] in (0, 76) and others == [0, 0], codes
-        node.revive()
+        assert codes[holder] in (0, 69, 76) and others == [0, 0], codes
     assert lost <= ROUNDS / 3, lost
     client = connect(a)
     token = client("LOCK", "contended", 20000)
