@@ -19,7 +19,7 @@ TESTS = {
     "lock": "test_misuse; test_set; baton-check --all --quick; test_steps; test_locks",
     "collect": "test_board; baton-check --all --quick; test_collect",
     "board": "test_board",
-    "resp": "test_resp; test_reply; test_sha256; test_peers; test_peer_auth; test_lease;"
+    "resp": "test_resp; test_reply; test_sha256; test_proof; test_peers; test_peer_hello; test_lease;"
     " tests/e2e/test_password.py (baton)",
     "wdme": "test_wdme; test_lease; baton-sim wdme; baton-sim wdme --leases 1 --cuts 1",
     "wme": "test_detector; test_boot_check; test_wme; test_peer_wire; baton-sim wme --runs 500",
@@ -31,11 +31,12 @@ TESTS = {
     "session": "test_lease; test_session; test_strangers; test_node;"
     " tests/e2e/test_password.py (baton); tests/e2e/test_serve.py (baton);"
     " tests/e2e/test_http.py (baton)",
-    "cluster/peer*": "test_peers; test_peer_auth; test_peer_wire; test_node",
+    "cluster/peer*": "test_peers; test_peer_hello; test_peer_wire; test_node",
     "cluster": "test_node; baton-sim node --runs 100;"
     " tests/e2e/test_cluster_sessions.py (baton);"
     " tests/e2e/test_node_status.py (baton); tests/e2e/test_cluster_resume.py (baton);"
     " tests/e2e/test_node_drain.py (baton)",
+    "tls": "test_tls; test_peer_tls; test_links; tests/e2e/test_peer_tls.py (baton)",
     "serve/lookup.c": "test_lookup",
     "serve/metrics.c": "test_metrics",
     "serve/listen.c": "test_listen; tests/e2e/test_serve.py (baton)",
@@ -45,7 +46,7 @@ TESTS = {
     "etcd": "test_etcd; test_etcd_place; test_etcd_requests; tests/e2e/test_etcd_tls.py (baton);"
     " tests/e2e/test_etcd_engine.py (baton)",
     "node/engine.c": "tests/e2e/test_etcd_engine.py (baton); tests/e2e/test_cluster_etcd.py (baton)",
-    "node": "test_links; tests/e2e/test_node_config.py (baton); tests/e2e/test_node_status.py (baton);"
+    "node": "test_links; test_peer_tls; tests/e2e/test_peer_tls.py (baton); tests/e2e/test_node_config.py (baton); tests/e2e/test_node_status.py (baton);"
     " tests/e2e/test_cluster_input.py (baton); tests/e2e/test_cluster_sessions.py (baton);"
     " tests/e2e/test_node_drain.py (baton)",
     "embed": "tests/e2e/with_scratch.sh embed_live (embed_live)",

@@ -16,7 +16,7 @@
 typedef struct wish {
     serve_settings serve; /* first: see take_http */
     node_daemon daemon;
-    const char *id, *peers, *auth_file, *consensus, *config;
+    const char *id, *peers, *auth_file, *secret_file, *consensus, *config;
     bool only_check;
 } wish;
 
@@ -51,9 +51,21 @@ static const option_row rows[] = {
     {"etcd-cert", 0, "FILE", "certificate to show to etcd; with --etcd-key",
      INTO(wish, daemon.etcd.cert)},
     {"etcd-key", 0, "FILE", "its key, without a passphrase", INTO(wish, daemon.etcd.key)},
+    {"secret-file", 0, "FILE",
+     "its first line is the secret of the nodes, the same on all of them: TLS between them is "
+     "keyed "
+     "by it. This, or a certificate, is needed if a node is on another machine",
+     INTO(wish, secret_file)},
+    {"peer-cert", 0, "FILE",
+     "instead of a secret, a certificate to show to the other nodes; this node's id is one of its "
+     "names. With --peer-key and --peer-ca",
+     INTO(wish, daemon.driver.credentials.cert)},
+    {"peer-key", 0, "FILE", "its key, without a passphrase",
+     INTO(wish, daemon.driver.credentials.key)},
+    {"peer-ca", 0, "FILE", "who must have signed the certificates of all nodes",
+     INTO(wish, daemon.driver.credentials.ca)},
     {"auth-file", 0, "FILE",
-     "its first line is the secret of this cluster, for nodes and clients; needed beyond this "
-     "machine",
+     "its first line is the password of clients; needed if they are on another machine",
      INTO(wish, auth_file)},
     {"max-bytes", 0, "BYTES", "that the data may take", INTO(wish, daemon.driver.max_bytes),
      .least = 1 << 20, .max = 1ULL << 42, .unit = "bytes", .usual = "1073741824"},
@@ -80,13 +92,13 @@ const command_line node_line = {
     .end = "Ends on SIGINT and SIGTERM; at once, on a second one.",
 };
 
-static bool is_local(const wish *w)
+/* Whether clients, and who looks at the pages, are all on this machine. */
+static bool serves_locally(const wish *w)
 {
     for (uint32_t i = 0; i < w->serve.addresses; i++)
         if (!listen_is_local(w->serve.address[i]))
             return false;
-    return driver_is_local(&w->daemon.driver) &&
-           (w->serve.http == NULL || listen_is_local(w->serve.http));
+    return w->serve.http == NULL || listen_is_local(w->serve.http);
 }
 
 /* Whether something of that kind begins there, as OpenSSL looks for it. */
@@ -115,7 +127,27 @@ static int check_file(const char *path, const char *kind)
     return fine ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* What TLS needs is readable, and of use. */
+/* What TLS between nodes needs is there. */
+static int check_peers(const wish *w)
+{
+    const peer_credentials *by = &w->daemon.driver.credentials;
+    const char *const files[] = {by->cert, by->key, by->ca};
+    static const char *const kinds[] = {"CERTIFICATE", "PRIVATE KEY", "CERTIFICATE"};
+    int given = (by->cert != NULL) + (by->key != NULL) + (by->ca != NULL);
+    if (given != 0 && given != 3)
+        return options_wrong(&node_line, "--peer-cert, --peer-key and --peer-ca go together");
+    if (given != 0 && w->secret_file != NULL)
+        return options_wrong(&node_line, "nodes have a secret or certificates, not both");
+    if (given == 0 && w->secret_file == NULL && !driver_is_local(&w->daemon.driver))
+        return options_wrong(&node_line, "nodes on other machines need --secret-file, or "
+                                         "--peer-cert, --peer-key and --peer-ca");
+    int code = EXIT_DONE;
+    for (int i = 0; i < given && code == EXIT_DONE; i++)
+        code = check_file(files[i], kinds[i]);
+    return code;
+}
+
+/* What TLS to etcd needs is readable, and of use. */
 static int check_files(const etcd_settings *e)
 {
     const char *const files[] = {e->ca, e->cert, e->key};
@@ -173,29 +205,47 @@ static int check(wish *w)
         return options_wrong(&node_line, "%s", words);
     if (words[0] != '\0')
         fprintf(stderr, "baton node: %s\n", words);
-    if (w->auth_file == NULL && !is_local(w))
-        return options_wrong(&node_line, "an address beyond this machine needs --auth-file");
-    return choose_engine(w);
+    if (w->auth_file == NULL && !serves_locally(w))
+        return options_wrong(&node_line, "clients on other machines need --auth-file");
+    int code = check_peers(w);
+    return code == EXIT_DONE ? choose_engine(w) : code;
+}
+
+/* NULL, and *code is not EXIT_DONE, if there is a file and nothing in it. */
+static char *first_line(const char *file, int *code)
+{
+    char *line = file != NULL ? read_password("node", file) : NULL;
+    if (file != NULL && line == NULL)
+        *code = EXIT_FAILED;
+    return line;
+}
+
+static int serve_node_of(wish *w, const char *password, const char *secret)
+{
+    w->serve.secret = password;
+    w->daemon.driver.credentials.secret =
+        (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
+    const char *trouble = serve(&w->serve);
+    if (trouble != NULL)
+        fprintf(stderr, "baton node: %s\n", trouble);
+    return trouble == NULL ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int run(wish *w)
 {
-    char *secret = NULL;
-    if (w->auth_file != NULL && (secret = read_password("node", w->auth_file)) == NULL)
-        return EXIT_FAILED;
-    if (w->only_check) {
+    int code = EXIT_DONE;
+    char *password = first_line(w->auth_file, &code);
+    char *secret = first_line(w->secret_file, &code);
+    if (code == EXIT_DONE && password != NULL && secret != NULL && strcmp(password, secret) == 0)
+        code = options_wrong(&node_line, "the nodes' secret is the clients' password: a client "
+                                         "could pose as a node; take another");
+    if (code == EXIT_DONE && w->only_check)
         puts("fine");
-        free(secret);
-        return EXIT_DONE;
-    }
-    w->serve.secret = secret;
-    w->daemon.driver.secret = (proof_secret){secret, secret != NULL ? strlen(secret) : 0};
-    const char *trouble = serve(&w->serve);
+    else if (code == EXIT_DONE)
+        code = serve_node_of(w, password, secret);
+    free(password);
     free(secret);
-    if (trouble == NULL)
-        return EXIT_DONE;
-    fprintf(stderr, "baton node: %s\n", trouble);
-    return EXIT_FAILED;
+    return code;
 }
 
 /* EXIT_DONE, if there is a file of settings, after it was read. */

@@ -1,5 +1,5 @@
 /*
- * What nodes say to each other once each knows who the other is (peer_auth.h): RESP commands, as
+ * What nodes say to each other once each knows who the other is (peer_hello.h): RESP commands, as
  * clients speak them. Pure: bytes in, a message out; a message in, bytes out.
  *
  *   HEARTBEAT turn                       I am there, and my data are of that turn

@@ -99,7 +99,8 @@ static int read_options(baton_replica *r, const baton_replica_options *o, char *
     r->own = (store_own){&r->resource, apply, snapshot, restore};
     r->driver.data = r->data;
     r->driver.max_bytes = MAX_BYTES;
-    r->driver.secret = (proof_secret){r->secret, r->secret != NULL ? strlen(r->secret) : 0};
+    r->driver.credentials.secret =
+        (proof_secret){r->secret, r->secret != NULL ? strlen(r->secret) : 0};
     r->driver.own = &r->own;
     r->driver.only = r->name;
     return BATON_OK;

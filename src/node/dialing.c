@@ -3,21 +3,16 @@
 #include "peer_connection.h"
 
 #include <assert.h>
-#include <string.h>
 
 static void connected(uv_connect_t *connecting, int status)
 {
     peer_connection *l = connecting->data;
-    uint8_t nonce[PROOF_BYTES];
     if (l->closing)
         return;
-    if (status < 0 || !proof_nonce(nonce)) {
-        link_hang_up(l, status < 0 ? uv_strerror(status) : "no random numbers");
-        return;
-    }
-    peer_auth_dial(&l->auth, l->of->all, l->of->secret, l->peer, nonce, &l->greeting);
-    link_read(l);
-    link_transmit(l, &l->greeting);
+    if (status < 0)
+        link_hang_up(l, uv_strerror(status));
+    else
+        link_begin(l, peer_tls_dial(&l->of->tls, l->peer));
 }
 
 /* One after the other, a new one each time. */
@@ -53,8 +48,8 @@ static void dial(uv_timer_t *timer)
 {
     peer_connection *l = timer->data;
     l->pauses = false;
-    memset(&l->auth, 0, sizeof l->auth);
-    l->auth.other = l->peer;
+    peer_hello_listen(&l->hello, l->of->all); /* nobody, until there is somebody to say it to */
+    l->hello.other = l->peer;
     lookup_ask(&l->name);
 }
 

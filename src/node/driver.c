@@ -85,7 +85,7 @@ bool driver_open(node_driver *d, uv_loop_t *loop, char complaint[COMPLAINT])
         store_close(d->store);
         return false;
     }
-    d->links = links_open(loop, &d->node, &d->peers, d->secret, complaint);
+    d->links = links_open(loop, &d->node, &d->peers, &d->credentials, complaint);
     if (d->links == NULL) {
         node_end(&d->node);
         store_close(d->store);

@@ -15,7 +15,7 @@ typedef struct node_driver {
     size_t max_bytes;
     bool ack_all;
     store_durability durability;
-    proof_secret secret;
+    peer_credentials credentials;
     const store_own *own; /* NULL: keys and values */
     const char *only;     /* the one lock that there is; NULL: as many as are used */
 

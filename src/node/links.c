@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_GUESTS = 64 };
+/* Connections that have not shown yet who they are. */
+enum { MAX_STRANGERS = 64 };
 
 /* ---- sending ---- */
 
@@ -28,7 +29,7 @@ static void note_wait(const resp_out *out, uint64_t turn, uint64_t *since)
 void links_send_early(links *l)
 {
     for (uint8_t i = 0; i < l->all->nodes; i++)
-        if (l->to[i].auth.state == PEER_AUTH_DONE && !owes(&l->to[i]))
+        if (link_is_known(&l->to[i]) && !owes(&l->to[i]))
             link_transmit(&l->to[i], &l->node->early[i]);
 }
 
@@ -49,14 +50,14 @@ void links_send(links *l)
 {
     l->turns++;
     for (uint8_t i = 0; i < l->all->nodes; i++)
-        if (l->to[i].auth.state == PEER_AUTH_DONE && !node_may_wait(l->node, i))
+        if (link_is_known(&l->to[i]) && !node_may_wait(l->node, i))
             send_to(l, i);
 }
 
 void links_send_rest(links *l)
 {
     for (uint8_t i = 0; i < l->all->nodes; i++)
-        if (l->to[i].auth.state == PEER_AUTH_DONE)
+        if (link_is_known(&l->to[i]))
             send_to(l, i);
 }
 
@@ -70,32 +71,39 @@ bool links_idle(const links *l)
 
 /* ---- accepting ---- */
 
+/* Whoever knows the secret shows it at once: it is hardly ever the oldest. */
+static void make_room(links *of)
+{
+    if (of->stranger_count >= MAX_STRANGERS)
+        link_hang_up(OWNER_OF(list_first(&of->strangers), peer_connection, in_guests),
+                     "too many strangers");
+}
+
 static void accepted(void *context, int socket, bool is_unix)
 {
     links *of = context;
-    uint8_t nonce[PROOF_BYTES];
-    peer_connection *l = of->guest_count < MAX_GUESTS ? calloc(1, sizeof *l) : NULL;
+    peer_connection *l = calloc(1, sizeof *l);
     (void)is_unix;
-    if (l == NULL || !proof_nonce(nonce)) {
-        free(l);
+    if (l == NULL) {
         close(socket);
         return;
     }
+    make_room(of);
     l->of = of;
     l->open = true;
     uv_tcp_init(of->loop, &l->socket);
     uv_timer_init(of->loop, &l->again);
     l->socket.data = l->write.data = l->again.data = l;
     uv_timer_start(&l->again, link_look_at_clock, LINK_MAX_GREETING, 0);
-    list_push_front(&of->guests, &l->in_guests);
-    of->guest_count++;
-    peer_auth_listen(&l->auth, of->all, of->secret, nonce);
+    list_push_back(&of->strangers, &l->in_guests);
+    of->stranger_count++;
+    peer_hello_listen(&l->hello, of->all);
     int error = uv_tcp_open(&l->socket, socket);
     if (error != 0) {
         close(socket);
         link_hang_up(l, uv_strerror(error));
     } else {
-        link_read(l);
+        link_begin(l, peer_tls_accept(&of->tls));
     }
 }
 
@@ -112,7 +120,7 @@ static bool dial_all(links *l)
     return true;
 }
 
-links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, proof_secret secret,
+links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, const peer_credentials *by,
                   char complaint[COMPLAINT])
 {
     char address[PEERS_MAX_HOST + 16];
@@ -123,12 +131,18 @@ links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, proof_s
         snprintf(complaint, COMPLAINT, "out of memory");
         return NULL;
     }
-    *l = (links){.loop = loop, .node = node, .all = all, .secret = secret};
+    *l = (links){.loop = loop, .node = node, .all = all};
     list_start(&l->guests);
+    list_start(&l->strangers);
+    if (!peer_tls_open(&l->tls, all, by, complaint)) {
+        free(l);
+        return NULL;
+    }
     snprintf(address, sizeof address, strchr(me->host, ':') != NULL ? "[%s]:%u" : "%s:%u", me->host,
              me->port);
     l->listening = listen_open(loop, &own, 1, accepted, l, complaint);
     if (l->listening == NULL) {
+        peer_tls_close(&l->tls);
         free(l);
         return NULL;
     }
@@ -158,10 +172,13 @@ void links_close(links *l)
     }
     LIST_EACH (at, &l->guests)
         link_hang_up(OWNER_OF(at, peer_connection, in_guests), "this node ends");
+    LIST_EACH (at, &l->strangers)
+        link_hang_up(OWNER_OF(at, peer_connection, in_guests), "this node ends");
 }
 
 void links_free(links *l)
 {
     listen_free(l->listening);
+    peer_tls_close(&l->tls);
     free(l);
 }

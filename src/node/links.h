@@ -2,20 +2,23 @@
  * Connections between nodes, on libuv. Each node dials every other one and speaks over the
  * connection it has made; what it hears comes over the one that the other has made. Who cannot be
  * reached is dialed again and again; what was to be sent to it meanwhile is lost, as the protocol
- * allows. Nothing is believed before peer_auth says who the other is.
+ * allows. Nothing is believed before TLS has shown who the other is.
  */
 #ifndef BATON_NODE_LINKS_H
 #define BATON_NODE_LINKS_H
 
 #include "node.h"
-#include "peer_auth.h"
+#include "peer_tls.h"
 
 #include <uv.h>
 
 typedef struct links links;
 
-/* Listens at this node's own address, and begins to dial. NULL, and why, if it cannot listen. */
-links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, proof_secret secret,
+/*
+ * Listens at this node's own address, and begins to dial. NULL, and why, if it cannot listen, or
+ * has nothing to show. The credentials are borrowed.
+ */
+links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, const peer_credentials *by,
                   char complaint[COMPLAINT]);
 /* Sends what may leave early; to be called before the turn ends. */
 void links_send_early(links *l);

@@ -16,6 +16,9 @@ enum { MAX_SILENCE = 3000 };
 
 static void forget_bytes(peer_connection *l)
 {
+    tls_hang_up(l->tls);
+    l->tls = NULL;
+    l->greets = false;
     resp_free(&l->greeting);
     resp_free(&l->sending);
     free(l->pending);
@@ -27,8 +30,6 @@ static void forget_bytes(peer_connection *l)
 static void guest_closed(uv_handle_t *handle)
 {
     peer_connection *l = handle->data;
-    list_remove(&l->in_guests);
-    l->of->guest_count--;
     free(l);
 }
 
@@ -46,15 +47,28 @@ static void closed(uv_handle_t *handle)
     }
 }
 
+static const char *other_id(const peer_connection *l)
+{
+    return l->hello.other < l->of->all->nodes ? l->of->all->node[l->hello.other].id : "unknown";
+}
+
+static const char *direction(const peer_connection *l)
+{
+    return l->dials ? "out" : "in";
+}
+
 void link_hang_up(peer_connection *l, const char *why)
 {
     if (!l->open || l->closing)
         return;
     l->closing = true;
-    bool known = l->auth.state == PEER_AUTH_DONE;
+    bool known = link_is_known(l);
     log_line(known ? LOG_INFO : LOG_DEBUG, "peer_gone", "peer=%s direction=%s why=\"%s\"",
-             l->auth.other < l->of->all->nodes ? l->of->all->node[l->auth.other].id : "unknown",
-             l->dials ? "out" : "in", why);
+             other_id(l), direction(l), why);
+    if (!l->dials) {
+        list_remove(&l->in_guests);
+        l->of->stranger_count -= !known;
+    }
     if (l->dials && known)
         node_reached(l->of->node, l->peer, false);
     uv_close((uv_handle_t *)&l->socket, closed);
@@ -64,7 +78,7 @@ void link_hang_up(peer_connection *l, const char *why)
 void link_look_at_clock(uv_timer_t *timer)
 {
     peer_connection *l = timer->data;
-    bool greets = l->auth.state != PEER_AUTH_DONE;
+    bool greets = !link_is_known(l);
     bool late = greets || uv_now(l->of->loop) > l->heard + MAX_SILENCE;
     if (!greets && l->dials)
         return; /* it only speaks: TCP says whether that arrives */
@@ -88,37 +102,62 @@ static void set_limits(peer_connection *l)
 
 /* ---- bytes out ---- */
 
+static void send_unsent(peer_connection *l);
+
 static void written(uv_write_t *write, int status)
 {
     peer_connection *l = write->data;
     l->writes = false;
     resp_free(&l->sending);
-    if (status < 0)
+    if (status < 0) {
         link_hang_up(l, uv_strerror(status));
-    else if (l->auth.state == PEER_AUTH_REFUSED)
-        link_hang_up(l, l->auth.complaint);
-}
-
-/* Takes the bytes away from `out`. */
-void link_transmit(peer_connection *l, resp_out *out)
-{
-    if (l->writes || l->closing || !l->open || out->bytes == 0)
-        return;
-    resp_out empty = {.max = out->max};
-    l->sending = *out;
-    *out = empty;
-    uv_buf_t bytes = uv_buf_init(l->sending.at, (unsigned)l->sending.bytes);
-    int sent = uv_try_write((uv_stream_t *)&l->socket, &bytes, 1);
-    if (sent == (int)l->sending.bytes) {
-        resp_free(&l->sending);
         return;
     }
+    send_unsent(l);
+    if (!l->writes && l->hello.state == PEER_HELLO_REFUSED)
+        link_hang_up(l, l->hello.complaint);
+}
+
+/* What TLS has for the network: at once, as far as that takes it. */
+static void send_unsent(peer_connection *l)
+{
+    const char *at;
+    size_t count = l->writes || l->closing ? 0 : tls_unsent(l->tls, &at);
+    if (count == 0)
+        return;
+    uv_buf_t bytes = uv_buf_init((char *)at, (unsigned)count);
+    int sent = uv_try_write((uv_stream_t *)&l->socket, &bytes, 1);
     size_t done = sent > 0 ? (size_t)sent : 0;
-    bytes = uv_buf_init(l->sending.at + done, (unsigned)(l->sending.bytes - done));
+    if (done < count)
+        resp_raw(&l->sending, at + done, count - done);
+    tls_sent(l->tls);
+    if (done == count)
+        return;
+    bytes = uv_buf_init(l->sending.at, (unsigned)l->sending.bytes);
     l->writes = true;
-    int error = uv_write(&l->write, (uv_stream_t *)&l->socket, &bytes, 1, written);
+    int error = l->sending.overflow
+                    ? UV_ENOMEM
+                    : uv_write(&l->write, (uv_stream_t *)&l->socket, &bytes, 1, written);
     if (error != 0)
         link_hang_up(l, uv_strerror(error));
+}
+
+/* Takes the bytes away from `out`; a buffer that was large once is not kept. */
+void link_transmit(peer_connection *l, resp_out *out)
+{
+    if (l->writes || l->closing || !l->open || out->bytes == 0 || !tls_is_ready(l->tls))
+        return;
+    bool fine = tls_write(l->tls, out->at, out->bytes);
+    out->bytes = 0;
+    if (out->capacity > LINK_CHUNK) {
+        size_t max = out->max;
+        resp_free(out);
+        out->max = max;
+    }
+    if (fine)
+        send_unsent(l);
+    else
+        link_hang_up(l, tls_why(l->tls));
 }
 
 /* ---- bytes in ---- */
@@ -128,7 +167,7 @@ static void hang_up_on_the_former(const peer_connection *l)
 {
     LIST_EACH (at, &l->of->guests) {
         peer_connection *g = OWNER_OF(at, peer_connection, in_guests);
-        if (g != l && g->auth.state == PEER_AUTH_DONE && g->auth.other == l->auth.other)
+        if (g != l && g->hello.other == l->hello.other)
             link_hang_up(g, "it has come anew");
     }
 }
@@ -140,29 +179,45 @@ static void dial_back(peer_connection *l)
         link_dial_after(l, 0);
 }
 
+static void welcome(peer_connection *l)
+{
+    l->pause = LINK_LEAST_PAUSE;
+    log_line(LOG_INFO, "peer", "peer=%s direction=%s", other_id(l), direction(l));
+    if (l->dials) {
+        l->tried--; /* that address is good, next time too */
+        l->waits_since = l->early_since = 0;
+        node_reached(l->of->node, l->peer, true);
+        return;
+    }
+    list_remove(&l->in_guests);
+    list_push_front(&l->of->guests, &l->in_guests);
+    l->of->stranger_count--;
+    hang_up_on_the_former(l);
+    dial_back(&l->of->to[l->hello.other]);
+}
+
+static void refuse(peer_connection *l, const char *why)
+{
+    log_line(LOG_WARN, "peer_refused", "peer=%s direction=%s why=\"%s\"", other_id(l), direction(l),
+             why);
+    if (!l->writes)
+        link_hang_up(l, why);
+}
+
 static size_t greet(peer_connection *l, const char *bytes, size_t count)
 {
-    peer_auth_state before = l->auth.state;
-    size_t used = peer_auth_receive(&l->auth, bytes, count, &l->greeting);
-    link_transmit(l, &l->greeting);
-    if (l->auth.state == PEER_AUTH_REFUSED) {
-        log_line(LOG_WARN, "peer_refused", "direction=%s why=\"%s\"", l->dials ? "out" : "in",
-                 l->auth.complaint);
-        if (!l->writes)
-            link_hang_up(l, l->auth.complaint);
-    } else if (l->auth.state == PEER_AUTH_DONE && before != PEER_AUTH_DONE) {
-        l->pause = LINK_LEAST_PAUSE;
-        log_line(LOG_INFO, "peer", "peer=%s direction=%s", l->of->all->node[l->auth.other].id,
-                 l->dials ? "out" : "in");
-        if (l->dials) {
-            l->tried--; /* that address is good, next time too */
-            l->waits_since = l->early_since = 0;
-            node_reached(l->of->node, l->peer, true);
-        } else {
-            hang_up_on_the_former(l);
-            dial_back(&l->of->to[l->auth.other]);
-        }
+    size_t used = peer_hello_receive(&l->hello, bytes, count, &l->greeting);
+    if (l->hello.state == PEER_HELLO_DONE &&
+        !peer_tls_is(&l->of->tls, l->tls, l->dials, l->hello.other)) {
+        l->hello.state = PEER_HELLO_REFUSED;
+        refuse(l, "TLS shows that it is another than it says");
+        return count;
     }
+    link_transmit(l, &l->greeting);
+    if (l->hello.state == PEER_HELLO_REFUSED)
+        refuse(l, l->hello.complaint);
+    else if (l->hello.state == PEER_HELLO_DONE)
+        welcome(l);
     return used;
 }
 
@@ -171,18 +226,17 @@ static size_t read_one(peer_connection *l, const char *bytes, size_t count)
     peer_said *said = &l->of->said;
     resp_parsed p = peer_read(bytes, count, l->of->all->nodes, said);
     if (p.verdict == RESP_BAD) {
-        log_line(LOG_WARN, "peer_garbage", "peer=%s why=\"%s\"", l->of->all->node[l->auth.other].id,
-                 p.complaint);
+        log_line(LOG_WARN, "peer_garbage", "peer=%s why=\"%s\"", other_id(l), p.complaint);
         link_hang_up(l, p.complaint);
         return count;
     }
     if (p.verdict == RESP_MORE)
         return 0;
     if (said->verb == PEER_COMPLAINT)
-        log_line(LOG_WARN, "peer_complains", "peer=%s what=\"%.*s\"",
-                 l->of->all->node[l->auth.other].id, (int)said->words.bytes, said->words.at);
+        log_line(LOG_WARN, "peer_complains", "peer=%s what=\"%.*s\"", other_id(l),
+                 (int)said->words.bytes, said->words.at);
     else if (!l->dials)
-        node_receive(l->of->node, l->auth.other, said, uv_now(l->of->loop));
+        node_receive(l->of->node, l->hello.other, said, uv_now(l->of->loop));
     peer_said_drop(said);
     return p.used;
 }
@@ -192,8 +246,8 @@ static size_t take(peer_connection *l, const char *bytes, size_t count)
 {
     size_t used = 0;
     while (used < count && !l->closing) {
-        size_t now = l->auth.state == PEER_AUTH_DONE ? read_one(l, bytes + used, count - used)
-                                                     : greet(l, bytes + used, count - used);
+        size_t now = link_is_known(l) ? read_one(l, bytes + used, count - used)
+                                      : greet(l, bytes + used, count - used);
         if (now == 0)
             break;
         used += now;
@@ -230,22 +284,59 @@ static void take_pending(peer_connection *l)
     }
 }
 
+/* What the other node has said, as it said it. */
+static void have_plain(peer_connection *l, const char *bytes, size_t count)
+{
+    size_t used = l->pending_bytes == 0 ? take(l, bytes, count) : 0;
+    if (l->closing)
+        return;
+    if (used < count && !keep(l, bytes + used, count - used))
+        link_hang_up(l, "more than a message can be");
+    else if (l->pending_bytes > 0)
+        take_pending(l);
+}
+
+static void tls_has_failed(peer_connection *l)
+{
+    send_unsent(l); /* what it tells the other side of that */
+    if (link_is_known(l))
+        link_hang_up(l, tls_why(l->tls));
+    else
+        refuse(l, tls_why(l->tls));
+}
+
+/* Who dials speaks first. */
+static void begin_hello(peer_connection *l)
+{
+    l->greets = true;
+    if (l->dials)
+        peer_hello_dial(&l->hello, l->of->all, l->peer, &l->greeting);
+    link_transmit(l, &l->greeting);
+}
+
 static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
 {
     peer_connection *l = stream->data;
+    links *of = l->of;
     if (count < 0) {
         link_hang_up(l, count == UV_EOF ? "closed" : uv_strerror((int)count));
         return;
     }
-    l->heard = uv_now(l->of->loop);
-    size_t bytes = (size_t)count;
-    size_t used = l->pending_bytes == 0 ? take(l, chunk->base, bytes) : 0;
+    l->heard = uv_now(of->loop);
+    tls_feed(l->tls, chunk->base, (size_t)count);
+    for (size_t got; !l->closing && (got = tls_read(l->tls, of->plain, sizeof of->plain)) > 0;) {
+        if (!l->greets)
+            begin_hello(l);
+        have_plain(l, of->plain, got);
+    }
     if (l->closing)
         return;
-    if (used < bytes && !keep(l, chunk->base + used, bytes - used))
-        link_hang_up(l, "more than a message can be");
-    else if (l->pending_bytes > 0)
-        take_pending(l);
+    if (tls_failed(l->tls))
+        tls_has_failed(l);
+    else if (!l->greets && tls_is_ready(l->tls))
+        begin_hello(l);
+    else
+        send_unsent(l);
 }
 
 static void get_chunk(uv_handle_t *handle, size_t suggested, uv_buf_t *chunk)
@@ -255,8 +346,14 @@ static void get_chunk(uv_handle_t *handle, size_t suggested, uv_buf_t *chunk)
     *chunk = uv_buf_init(l->of->chunk, LINK_CHUNK);
 }
 
-void link_read(peer_connection *l)
+void link_begin(peer_connection *l, tls_stream *tls)
 {
+    l->tls = tls;
+    if (tls == NULL) {
+        link_hang_up(l, "out of memory");
+        return;
+    }
     set_limits(l);
     uv_read_start((uv_stream_t *)&l->socket, get_chunk, have_read);
+    send_unsent(l);
 }

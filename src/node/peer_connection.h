@@ -9,6 +9,7 @@
 #include "list.h"
 #include "listen.h"
 #include "lookup.h"
+#include "peer_tls.h"
 
 enum {
     LINK_LEAST_PAUSE = 50,
@@ -40,27 +41,31 @@ typedef struct peer_connection {
     uv_connect_t connecting;
     lookup name; /* of one that dials: where the peer is */
     uv_write_t write;
-    peer_auth auth;
-    resp_out greeting; /* of peer_auth */
-    resp_out sending;
+    tls_stream *tls; /* while the socket is open */
+    bool greets;     /* TLS is ready, and this side has begun with its hello */
+    peer_hello hello;
+    resp_out greeting; /* of peer_hello */
+    resp_out sending;  /* what libuv is writing, as TLS has made it */
     char *pending;
     size_t pending_bytes, pending_capacity;
-    list_link in_guests; /* if it was accepted */
+    list_link in_guests; /* if it was accepted: or among the strangers */
 } peer_connection;
 
 struct links {
     uv_loop_t *loop;
     cluster_node *node;
     const peers *all;
-    proof_secret secret;
+    peer_tls tls;
     listeners *listening;
     peer_connection to[WME_MAX_NODES];
-    list_head guests;
-    uint32_t guest_count;
+    list_head guests;    /* that are known */
+    list_head strangers; /* that are not yet; the oldest first */
+    uint32_t stranger_count;
     bool ends;
     uint64_t turns;
     peer_said said; /* large, and used up before the next */
     char chunk[LINK_CHUNK];
+    char plain[LINK_CHUNK]; /* what that means */
 };
 
 /* ---- peer_connection.c ---- */
@@ -70,8 +75,13 @@ void link_hang_up(peer_connection *l, const char *why);
 void link_look_at_clock(uv_timer_t *timer);
 /* Takes the bytes away from `out`, if it can send anything now. */
 void link_transmit(peer_connection *l, resp_out *out);
-/* Its socket is connected. */
-void link_read(peer_connection *l);
+/* Its socket is connected. NULL: there is no memory for TLS. */
+void link_begin(peer_connection *l, tls_stream *tls);
+/* Each knows who the other is. */
+static inline bool link_is_known(const peer_connection *l)
+{
+    return l->hello.state == PEER_HELLO_DONE;
+}
 
 /* ---- dialing.c ---- */
 /* False: out of descriptors, and nothing is to be closed. */

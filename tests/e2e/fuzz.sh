@@ -33,7 +33,7 @@ declare -A asides
 fuzz_aside resp 700 src/resp/resp.c
 fuzz_aside wme 700 tests/unit/wme_sound.c src/wme/{stub,users,epoch,catchup,rejoin,record,out}.c src/consensus/paxos.c \
     src/replica/replica.c
-fuzz_aside peer 1500 src/resp/{resp,proof,sha256}.c src/cluster/{peer_walk,peer_wire,peer_auth,peers}.c \
+fuzz_aside peer 1500 src/resp/{resp,proof,sha256}.c src/cluster/{peer_walk,peer_wire,peer_hello,peers}.c \
     src/wme/{record,out}.c
 fuzz_aside etcd 700 src/etcd/etcd_txn.c src/base/base64.c src/resp/resp.c src/consensus/outside.c
 check "replies, for $seconds s" fuzz reply 700 src/resp/resp_reply.c src/resp/resp.c

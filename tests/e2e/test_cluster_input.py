@@ -86,9 +86,34 @@ def test_bad_lists_of_peers(world, says):
 
 
 def test_public_address_needs_a_secret(world, says):
-    """beyond this machine a secret is needed"""
-    says("--id", "a", "--peers", "a=192.0.2.1:7", "--data", world.path("none"), code=64,
-         words="--auth-file")
+    """beyond this machine nodes need a secret or certificates, and clients a password"""
+    none = world.path("none")
+    password = world.secret("of clients", "password")
+    away = ("--id", "a", "--peers", "a=192.0.2.1:7", "--data", none)
+    says(*away, code=64, words="--secret-file, or --peer-cert")
+    says(*away, "--auth-file", password, code=64, words="--secret-file, or --peer-cert")
+    here = ("--id", "a", "--peers", "a=127.0.0.1:7", "--data", none, "--client", "192.0.2.1:7")
+    says(*here, code=64, words="--auth-file")
+    says(*here, "--secret-file", password, code=64, words="--auth-file")
+    assert not os.path.exists(none), "a directory was made"
+
+
+def test_secret_is_not_the_password(world, says):
+    """a client that knows the password cannot pose as a node"""
+    same = [option for name in ("auth-file", "secret-file")
+            for option in ("--" + name, world.secret("for both", name))]
+    says("--id", "a", "--peers", PEERS, "--data", world.path("none"), *same, code=64,
+         words="could pose as a node")
+
+
+def test_peer_certificates_go_together(world, says):
+    """certificates between nodes: all three files, and no secret"""
+    node = ("--id", "a", "--peers", PEERS, "--data", world.path("none"))
+    file = world.secret("no certificate", "pem")
+    says(*node, "--peer-cert", file, "--peer-key", file, code=64, words="go together")
+    three = ("--peer-cert", file, "--peer-key", file, "--peer-ca", file)
+    says(*node, *three, "--secret-file", file, code=64, words="not both")
+    says(*node, *three, code=1, words="has no CERTIFICATE")
 
 
 def test_port_in_use(world, says):
@@ -287,14 +312,11 @@ def test_wrong_secret(world, node, connect):
     peers = ",".join(f"{i}=127.0.0.1:{port}" for i, port in zip("xyz", world.ports.take(3)))
     right = world.secret("a long secret", "right")
     wrong = world.secret("another secret", "wrong")
-    x = node("x", peers, "--auth-file", right).start()
-    y = node("y", peers, "--auth-file", wrong).start()
+    x = node("x", peers, "--secret-file", right).start()
+    y = node("y", peers, "--secret-file", wrong).start()
     z = node("z", peers).start()
-    wait_for(lambda: all("peer_refused" in n.text() for n in (x, y, z)))
-    with pytest.raises(Failure, match="^NOAUTH "):
-        connect(x)
-    client = connect(x, version=2)
-    client("AUTH", "a long secret")
+    wait_for(lambda: all("different secrets" in n.text() for n in (x, y, z)))
+    client = connect(x)
     words = "NOTREADY this node is new and has not heard from y, z yet"  # is it new? nobody knows
     assert refused(client, "NOTREADY", "LOCK", "l", 500) == words
 

@@ -110,11 +110,7 @@ def _three(names, world):
     for i in "abc":
         names[f"{i}.test"] = "127.0.0.1"
     secret = world.secret("shared by the nodes of a test")
-    world.environment.update(BATON_PASSWORD_FILE=secret)
-    three = NamedCluster(world, 3, "--auth-file", secret, start=False)
-    for node in three.nodes:
-        node.secret = "shared by the nodes of a test"
-    return three
+    return NamedCluster(world, 3, "--secret-file", secret, start=False)
 
 
 @pytest.mark.parametrize("address", ["away", "none"])

@@ -57,8 +57,9 @@ def test_what_is_wrong_and_where(world, start, settings):
 
 def test_example(world, start, settings):
     """config: the example says what is so"""
-    secret = world.secret("a secret that is long enough")
-    more = ("--id", "a", "--data", world.path("x"), "--auth-file", secret, "--check-config")
+    more = ("--id", "a", "--data", world.path("x"), "--check-config",
+            "--secret-file", world.secret("a secret that is long enough"),
+            "--auth-file", world.secret("a password of clients", "password"))
     assert start("--config", EXAMPLE, *more) == (0, "fine\n")
     text = EXAMPLE.read_text(encoding="utf-8")
     everything = settings(re.sub(r"^#(\w[\w-]* = )", r"\1", text, flags=re.M))

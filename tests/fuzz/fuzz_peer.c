@@ -4,7 +4,7 @@
  * nothing crashes or leaks, the pieces do not matter, what is allocated is bounded, and what was
  * read can be written and read again.
  */
-#include "peer_auth.h"
+#include "peer_hello.h"
 #include "peer_wire.h"
 
 #include <stdlib.h>
@@ -17,10 +17,6 @@ static void require(bool condition)
     if (!condition)
         abort();
 }
-
-static const proof_secret secret = {"a secret of some length", 23};
-static const proof_secret none = {NULL, 0};
-static const uint8_t own_nonce[PROOF_BYTES] = {1, 2, 3};
 
 /* ---- pieces ---- */
 
@@ -179,62 +175,49 @@ static void fuzz_messages(const uint8_t *data, size_t size, uint8_t nodes, uint3
     resp_free(&cut);
 }
 
-/* ---- hello and proof ---- */
+/* ---- hello ---- */
 
 typedef struct handshake {
-    peer_auth auth;
+    peer_hello hello;
     resp_out out;
     size_t used;
 } handshake;
 
-/* `how`: 1 dials, 2 with a secret, 4 after a good hello of the other side. */
-static void shake_hands(handshake *h, const peers *of, uint8_t how, const uint8_t *data,
-                        size_t size, uint32_t pieces)
+static void shake_hands(handshake *h, const peers *of, bool dials, const uint8_t *data, size_t size,
+                        uint32_t pieces)
 {
-    proof_secret its = how & 2 ? secret : none;
     memset(h, 0, sizeof *h);
-    if (how & 1)
-        peer_auth_dial(&h->auth, of, its, 1, own_nonce, &h->out);
+    if (dials)
+        peer_hello_dial(&h->hello, of, 1, &h->out);
     else
-        peer_auth_listen(&h->auth, of, its, own_nonce);
-    if (how & 4) {
-        peers others = *of;
-        peer_auth other;
-        resp_out hello = {0};
-        others.me = 1;
-        peer_auth_dial(&other, &others, its, 0, own_nonce, &hello);
-        peer_auth_receive(&h->auth, hello.at, hello.bytes, &h->out);
-        resp_free(&hello);
-    }
+        peer_hello_listen(&h->hello, of);
     for (size_t there = 0; there < size;) {
         there += next_piece(&pieces, size - there);
         char *bytes = copy_of(data + h->used, there - h->used);
-        h->used += peer_auth_receive(&h->auth, bytes, there - h->used, &h->out);
+        h->used += peer_hello_receive(&h->hello, bytes, there - h->used, &h->out);
         free(bytes);
         require(h->used <= there);
-        bool over = h->auth.state == PEER_AUTH_DONE || h->auth.state == PEER_AUTH_REFUSED;
-        if (over)
+        if (h->hello.state != PEER_HELLO_WAITS)
             break;
-        require(there - h->used < PEER_AUTH_MAX);
+        require(there - h->used < PEER_HELLO_MAX);
     }
 }
 
-static void fuzz_auth(const uint8_t *data, size_t size, uint8_t how, uint32_t pieces)
+static void fuzz_hello(const uint8_t *data, size_t size, bool dials, uint32_t pieces)
 {
     static handshake whole, cut;
     peers of;
     char words[PEERS_COMPLAINT];
     require(peers_parse(&of, "a=h:1,b=h:2,c=h:3", "a", words));
-    shake_hands(&whole, &of, how, data, size, 0);
-    shake_hands(&cut, &of, how, data, size, pieces);
-    require(whole.auth.state == cut.auth.state);
-    require(whole.auth.state == PEER_AUTH_REFUSED || whole.used == cut.used);
-    if (whole.auth.state == PEER_AUTH_DONE) {
-        require(!(how & 2)); /* nobody guesses a proof */
-        require(whole.auth.other == cut.auth.other && whole.auth.other < of.nodes);
-        require(whole.auth.other != of.me);
+    shake_hands(&whole, &of, dials, data, size, 0);
+    shake_hands(&cut, &of, dials, data, size, pieces);
+    require(whole.hello.state == cut.hello.state);
+    require(whole.hello.state == PEER_HELLO_REFUSED || whole.used == cut.used);
+    if (whole.hello.state == PEER_HELLO_DONE) {
+        require(whole.hello.other == cut.hello.other && whole.hello.other < of.nodes);
+        require(whole.hello.other != of.me);
     }
-    require((whole.auth.state == PEER_AUTH_REFUSED) == (whole.auth.complaint[0] != '\0'));
+    require((whole.hello.state == PEER_HELLO_REFUSED) == (whole.hello.complaint[0] != '\0'));
     require(whole.out.bytes < 1024);
     resp_free(&whole.out);
     resp_free(&cut.out);
@@ -271,7 +254,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how >= 240)
         fuzz_list(data, size);
     else if (how >= 128)
-        fuzz_auth(data, size, how & 7, pieces);
+        fuzz_hello(data, size, how & 1, pieces);
     else
         fuzz_messages(data, size, (uint8_t)(1 + how % WME_MAX_NODES), pieces);
     return 0;

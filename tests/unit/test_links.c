@@ -14,7 +14,11 @@ static uv_loop_t loop;
 static cluster_node node;
 static peers all;
 static links l;
-static int other; /* the end of the peer */
+static int other; /* the end of the peer, */
+static peers its;
+static peer_tls its_tls;
+static tls_stream *its_stream; /* and what it hears over it */
+static char cipher_bytes[4 * MUCH];
 static char read_bytes[2 * MUCH];
 static char much[MUCH + 1];
 
@@ -23,11 +27,34 @@ static peer_connection *to_peer(void)
     return &l.to[PEER];
 }
 
+/* What one side has to send goes to the other, without a socket. */
+static void hand_over(tls_stream *from, tls_stream *to)
+{
+    char plain[1];
+    const char *at;
+    size_t count = tls_unsent(from, &at);
+    assert_true(tls_feed(to, at, count));
+    tls_sent(from);
+    assert_int_equal(tls_read(to, plain, sizeof plain), 0);
+}
+
+static void shake_hands(tls_stream *dials, tls_stream *listens)
+{
+    for (int i = 0; i < 3; i++) {
+        hand_over(dials, listens);
+        hand_over(listens, dials);
+    }
+    assert_true(tls_is_ready(dials) && tls_is_ready(listens));
+}
+
 static int set_up(void **state)
 {
     int ends[2];
+    const peer_credentials by = {.secret = {"a secret", 8}};
+    char complaint[COMPLAINT];
     (void)state;
-    all = (peers){.nodes = 2};
+    assert_true(peers_parse(&all, "a=h:1,b=h:2", "a", complaint));
+    assert_true(peers_parse(&its, "a=h:1,b=h:2", "b", complaint));
     memset(&node, 0, sizeof node);
     node.all = &all;
     node.wme = (wme_node){.nodes = 2};
@@ -39,8 +66,13 @@ static int set_up(void **state)
     l.ends = true; /* so nobody is dialed */
     peer_connection *to = to_peer();
     *to = (peer_connection){.of = &l, .dials = true, .open = true, .peer = PEER};
-    to->auth.state = PEER_AUTH_DONE;
-    to->auth.other = PEER;
+    to->hello.state = PEER_HELLO_DONE;
+    to->hello.other = PEER;
+    assert_true(peer_tls_open(&l.tls, &all, &by, complaint));
+    assert_true(peer_tls_open(&its_tls, &its, &by, complaint));
+    to->tls = peer_tls_dial(&l.tls, PEER);
+    its_stream = peer_tls_accept(&its_tls);
+    shake_hands(to->tls, its_stream);
     uv_loop_init(&loop);
     uv_tcp_init(&loop, &to->socket);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
@@ -60,6 +92,9 @@ static int tear_down(void **state)
     resp_free(&node.early[PEER]);
     if (other >= 0)
         close(other);
+    tls_hang_up(its_stream);
+    peer_tls_close(&l.tls);
+    peer_tls_close(&its_tls);
     return uv_loop_close(&loop);
 }
 
@@ -77,10 +112,16 @@ static void say_early(const char *text)
 static const char *arrived(void)
 {
     size_t count = 0;
-    for (ssize_t more = 1; more > 0; count += more > 0 ? (size_t)more : 0) {
+    for (ssize_t more = 1; more > 0;) {
         uv_run(&loop, UV_RUN_NOWAIT);
-        more = recv(other, read_bytes + count, sizeof read_bytes - 1 - count, MSG_DONTWAIT);
+        more = recv(other, cipher_bytes, sizeof cipher_bytes, MSG_DONTWAIT);
+        if (more > 0)
+            assert_true(tls_feed(its_stream, cipher_bytes, (size_t)more));
     }
+    for (size_t got;
+         (got = tls_read(its_stream, read_bytes + count, sizeof read_bytes - 1 - count)) > 0;)
+        count += got;
+    assert_false(tls_failed(its_stream));
     read_bytes[count] = '\0';
     return read_bytes;
 }
@@ -142,7 +183,7 @@ static void test_turn(void **state)
 static void test_stranger_is_told_nothing(void **state)
 {
     (void)state;
-    to_peer()->auth.state = PEER_AUTH_HELLO;
+    to_peer()->hello.state = PEER_HELLO_WAITS;
     say_early("early");
     say("then");
     end_turn();
@@ -214,7 +255,7 @@ static void test_longest_wait_is_first(void **state)
 static void test_lost(void **state)
 {
     (void)state;
-    link_read(to_peer());
+    link_begin(to_peer(), to_peer()->tls);
     stuff();
     say("never");
     close(other);

@@ -7,10 +7,10 @@ from .waiting import wait_for
 
 PROCESS_FAULTS = ("kill", "pause", "kill_while_another_pauses", "end", "empty")
 NAMESPACE_FAULTS = ("unplug", "one_way", "part")
-NETWORK_FAULTS = ("part", "one_way", "slow", "reset")
+NETWORK_FAULTS = ("part", "one_way", "slow", "reset", "tamper")
 LEAST_NODES = {  # what makes no sense for fewer, or takes more away than a cluster can bear
     "kill_while_another_pauses": 2, "empty": 3, "part": 2, "one_way": 2, "slow": 2, "reset": 2,
-    "unplug": 2,
+    "tamper": 2, "unplug": 2,
 }
 
 
@@ -114,6 +114,16 @@ class Faults:
         self.wait(0.5, 3)
         for proxy in proxies:
             proxy.delay = proxy.stall = 0
+
+    def tamper(self):
+        """Somebody between some nodes changes what they say."""
+        proxies = list(self.cluster.proxies.values())
+        proxies = self.chance.sample(proxies, max(1, len(proxies) // 2))
+        for proxy in proxies:
+            proxy.tamper = self.chance.choice((0.01, 0.1, 1))
+        self.wait(0.5, 3)
+        for proxy in proxies:
+            proxy.tamper = 0.0
 
     def unplug(self):
         """The cables of a node, or of a majority."""

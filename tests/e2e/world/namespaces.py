@@ -53,10 +53,9 @@ class NamespaceCluster(Cluster):
     def __init__(self, world, namespaces, *options):
         self.namespaces = namespaces
         secret = world.secret(SECRET)
-        super().__init__(world, len(namespaces.ids), "--auth-file", secret, *options, start=False)
+        super().__init__(world, len(namespaces.ids), "--secret-file", secret, *options, start=False)
         for node in self.nodes:
             node.before = ["ip", "netns", "exec", namespaces.tag + node.id]
-            node.secret = SECRET
             node.start()
         self.ready()
 

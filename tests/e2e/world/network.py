@@ -1,4 +1,4 @@
-"""The network between nodes, as proxies make it: cut, one-way, slow, lossy."""
+"""The network between nodes, as proxies make it: cut, one-way, slow, lossy, hostile."""
 
 import random
 import selectors
@@ -7,6 +7,19 @@ import threading
 import time
 
 from .cluster import Cluster
+
+
+def tampered(data, chance):
+    """What somebody on the way has made of it: changed, cut short, said twice, or said more."""
+    at = chance.randrange(len(data))
+    how = chance.choice(("change", "cut", "repeat", "inject"))
+    if how == "change":
+        return data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1:]
+    if how == "cut":
+        return data[:at] + data[at + 1:]
+    if how == "repeat":
+        return data + data
+    return data[:at] + chance.randbytes(chance.randint(1, 100)) + data[at:]
 
 
 class Pipe:
@@ -28,6 +41,8 @@ class Proxy(threading.Thread):
         self.cut = [False, False]  # what is said by who dials; by who was dialed
         self.delay = 0.0
         self.stall = 0.0  # chance for each packet to be late by a retransmission
+        self.tamper = 0.0  # chance for each packet to be another than was sent
+        self.tampered = 0  # so many were
         self.reset = False  # all connections, once
         self.over = False  # then it ends, and its connections with it
         self.pipes = []
@@ -64,6 +79,9 @@ class Proxy(threading.Thread):
         if not data:
             self.close(pipe, selector)
             return
+        if chance.random() < self.tamper:
+            data = tampered(data, chance)
+            self.tampered += 1
         when = time.monotonic() + self.delay * (0.5 + chance.random())
         if chance.random() < self.stall:
             when += 0.2
