@@ -50,8 +50,8 @@ typedef struct baton_client baton_client;
 /* Zero stands for the default. */
 typedef struct baton_client_options {
     /*
-     * HOST:PORT, or the path of a Unix socket; must be given. Several, up to 64, with commas in
-     * between, are nodes of one cluster.
+     * HOST:PORT, or tls://HOST:PORT (rediss:// too), or the path of a Unix socket; must be given.
+     * Several, up to 64, with commas in between, are nodes of one cluster.
      */
     const char *address;
     const char *password; /* proved to the server, and never sent; NULL: none */
@@ -70,6 +70,14 @@ typedef struct baton_client_options {
      * at another node within its lease, so that of a cluster can be shorter. Not without lease_ms.
      */
     uint32_t cluster_lease_ms;
+    /*
+     * For tls://. A file of certificates in PEM: who must have signed the server's, which must have
+     * the HOST of the address as one of its names; "system": who is trusted by this system. NULL: a
+     * server with a password must know that, and nothing else is looked at; without a password, as
+     * "system". TLS needs libbaton-tls, which is loaded when an address asks for it.
+     */
+    const char *tls_ca;
+    const char *tls_cert, *tls_key; /* shown to the server, if it asks; files in PEM; NULL: none */
 } baton_client_options;
 
 /* The longest name of a lock, with its end. */
@@ -77,9 +85,11 @@ typedef struct baton_client_options {
 
 /*
  * Connects. Errors: BATON_UNREACHABLE (errno says why), BATON_REFUSED (a wrong password, no server
- * of locks, or a lease longer than it allows), BATON_BAD_ARGUMENT, BATON_SYSTEM.
+ * of locks, a lease longer than it allows, or TLS has failed), BATON_BAD_ARGUMENT, BATON_SYSTEM.
  */
 BATON_API int baton_client_open(const baton_client_options *options, baton_client **client);
+/* What went wrong with TLS in this thread's last baton_client_open, as words; "" if nothing did. */
+BATON_API const char *baton_client_why(void);
 /*
  * Leaves everything that is held. No thread may be in a call. Not from within `lost`.
  *

@@ -13,6 +13,7 @@ from mutation import TREE, Trouble
 
 TESTS = {
     "base/options*": "test_options; tests/e2e/cli.sh (baton)",
+    "base/address.c": "test_address",
     "base": "test_base64; test_json; test_list; test_log; test_name_table; test_seen; test_options;"
     " test_lease; test_history; test_litmus; tests/e2e/cli.sh (baton); tests/e2e/test_http.py (baton)",
     "reg": "test_set; baton-check park -n 3 -m c11; baton-check park-lock; test_locks",

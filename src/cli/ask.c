@@ -53,18 +53,14 @@ static int connect_path(const char *path)
 /* HOST:PORT or [HOST]:PORT; -1 with errno. */
 static int connect_tcp(const char *address)
 {
-    char host[256];
-    const char *colon = strrchr(address, ':');
+    char host[ADDRESS_HOST_BYTES];
+    const char *port = address_host(address, host);
     errno = EINVAL;
-    if (colon == NULL || colon == address || (size_t)(colon - address) >= sizeof host)
+    if (port == NULL)
         return -1;
-    bool bracketed = address[0] == '[' && colon[-1] == ']';
-    size_t length = (size_t)(colon - address) - (bracketed ? 2 : 0);
-    memcpy(host, address + (bracketed ? 1 : 0), length);
-    host[length] = '\0';
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found;
-    if (getaddrinfo(host, colon + 1, &wanted, &found) != 0) {
+    if (getaddrinfo(host, port, &wanted, &found) != 0) {
         errno = EHOSTUNREACH;
         return -1;
     }
@@ -108,7 +104,7 @@ static bool receive(ask *a)
     if (!make_room(a))
         return false;
     do
-        got = recv(a->socket, a->in + a->in_bytes, a->in_capacity - a->in_bytes, 0);
+        got = channel_receive(&a->channel, a->in + a->in_bytes, a->in_capacity - a->in_bytes, 0);
     while (got < 0 && errno == EINTR);
     if (got <= 0)
         return false;
@@ -150,10 +146,10 @@ int ask_next(ask *a, ask_item *item)
     }
 }
 
-static bool send_all(const ask *a, const resp_out *out)
+static bool send_all(ask *a, const resp_out *out)
 {
-    for (size_t done = 0; done < out->bytes;) {
-        ssize_t sent = send(a->socket, out->at + done, out->bytes - done, MSG_NOSIGNAL);
+    for (size_t done = 0; done < out->bytes || channel_owes(&a->channel);) {
+        ssize_t sent = channel_send(&a->channel, out->at + done, out->bytes - done, 0);
         if (sent < 0 && errno != EINTR)
             return false;
         done += sent > 0 ? (size_t)sent : 0;
@@ -187,26 +183,23 @@ int ask_send(ask *a, size_t count, const char *const *words, ask_item *first)
 /* ---- begin and end ---- */
 
 /* The password itself is never sent, whatever the server says. */
-static int prove_password(ask *a, const char *password_file)
+static int prove_password(ask *a, const char *password)
 {
     ask_item item = {0};
     char hex[PROOF_HEX + 1];
-    char *password = read_password(a->command, password_file);
-    if (password == NULL)
-        return EXIT_FAILED;
     int error = ask_send(a, 2, (const char *const[]){"AUTH", "CHALLENGE"}, &item);
     bool fine = error == EXIT_DONE && item.kind == REPLY_BULK &&
                 proof_answer(password, (resp_word){item.text, item.bytes}, hex);
-    free(password);
     if (error == EXIT_DONE && !fine)
         return complain(a, "the server does not ask for a proof of the password", "");
     return fine ? ask_send(a, 3, (const char *const[]){"AUTH", "PROOF", hex}, &item) : error;
 }
 
-static int introduce(ask *a, const char *password_file)
+static int introduce(ask *a, const server_access *by, const char *password)
 {
     ask_item item = {0};
-    int error = password_file != NULL ? prove_password(a, password_file) : EXIT_DONE;
+    bool is_known = a->channel.tls != NULL && by->tls_ca == NULL; /* TLS has proved it */
+    int error = password != NULL && !is_known ? prove_password(a, password) : EXIT_DONE;
     if (error == EXIT_DONE)
         error = ask_send(a, 2, (const char *const[]){"HELLO", "3"}, &item);
     for (int64_t more = item.number; error == EXIT_DONE && more > 0; more--)
@@ -214,61 +207,102 @@ static int introduce(ask *a, const char *password_file)
     return error;
 }
 
-/* To the first of a list that can be reached; -1 with errno, of the last. */
-static int connect_any(const char *addresses)
+/* To one of them; false with errno, and why in words if TLS has failed. */
+static bool connect_one(ask *a, const char *address, char why[COMPLAINT])
+{
+    address_parts parts = address_read(address);
+    uint64_t until = channel_clock() + (uint64_t)PATIENCE * 1000000000u;
+    why[0] = '\0';
+    a->channel.socket =
+        parts.kind == ADDRESS_UNIX ? connect_path(parts.rest) : connect_tcp(parts.rest);
+    if (a->channel.socket < 0 || parts.kind != ADDRESS_TLS)
+        return a->channel.socket >= 0;
+    if ((a->tls.party != NULL || channel_tls_open(&a->tls, why)) &&
+        channel_secure(&a->channel, &a->tls, parts.rest, until, why))
+        return true;
+    int error = errno;
+    channel_close(&a->channel);
+    errno = error;
+    return false;
+}
+
+/* To the first of a list that can be reached; false, as of the last. */
+static bool connect_any(ask *a, const char *addresses, char why[COMPLAINT])
 {
     char one[PATH_BYTES];
-    int fd = -1;
-    for (const char *at = addresses; fd < 0; at++) {
+    bool found = false;
+    for (const char *at = addresses; !found; at++) {
         size_t bytes = strcspn(at, ",");
         errno = EINVAL;
         if (bytes > 0 && bytes < sizeof one) {
             memcpy(one, at, bytes);
             one[bytes] = '\0';
-            fd = strchr(one, '/') != NULL ? connect_path(one) : connect_tcp(one);
+            found = connect_one(a, one, why);
         }
         at += bytes;
         if (*at == '\0')
             break;
     }
-    return fd;
+    return found;
 }
 
-static bool start(ask *a, const char *command, int fd)
+static bool make_first_room(ask *a)
 {
-    *a = (ask){.command = command, .socket = fd, .in = fd < 0 ? NULL : malloc(FIRST_ROOM)};
+    a->in = malloc(FIRST_ROOM);
     a->in_capacity = FIRST_ROOM;
-    if (fd >= 0 && a->in == NULL)
-        close(fd);
     return a->in != NULL;
 }
 
 bool ask_open_session(ask *a, const char *command, const char *path)
 {
     const struct timeval no_end = {0}; /* others may be before us; if it dies, that is heard */
-    int fd = connect_path(path);
-    if (fd >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &no_end, sizeof no_end);
-    return start(a, command, fd);
+    *a = (ask){.command = command, .channel.socket = connect_path(path)};
+    if (a->channel.socket < 0)
+        return false;
+    setsockopt(a->channel.socket, SOL_SOCKET, SO_RCVTIMEO, &no_end, sizeof no_end);
+    if (make_first_room(a))
+        return true;
+    ask_close(a);
+    return false;
 }
 
-int ask_open(ask *a, const char *command, const char *address, const char *password_file)
+static int unreachable(ask *a, const char *address, const char *why)
 {
-    if (!start(a, command, connect_any(address))) {
-        bool of_nodes = strcmp(command, "status") == 0;
-        fprintf(stderr, "baton %s: cannot reach %s (%s)%s\n", command, address, strerror(errno),
+    bool of_nodes = strcmp(a->command, "status") == 0;
+    if (why[0] != '\0')
+        fprintf(stderr, "baton %s: no TLS with %s: %s\n", a->command, address, why);
+    else
+        fprintf(stderr, "baton %s: cannot reach %s (%s)%s\n", a->command, address, strerror(errno),
                 of_nodes ? "" : "; start one with 'baton serve'");
-        return EXIT_UNREACHABLE;
-    }
-    int error = introduce(a, password_file);
+    ask_close(a);
+    return EXIT_UNREACHABLE;
+}
+
+int ask_open(ask *a, const char *command, const char *address, const server_access *by)
+{
+    char why[COMPLAINT] = "";
+    char *password = NULL;
+    *a = (ask){.command = command,
+               .channel.socket = -1,
+               .tls = {.ca = by->tls_ca, .cert = by->tls_cert, .key = by->tls_key}};
+    if (by->password_file != NULL && (password = read_password(command, by->password_file)) == NULL)
+        return EXIT_FAILED;
+    a->tls.password = password;
+    bool found = connect_any(a, address, why);
+    int error = found && make_first_room(a) ? EXIT_DONE : unreachable(a, address, why);
+    if (error == EXIT_DONE)
+        error = introduce(a, by, password);
     if (error != EXIT_DONE)
         ask_close(a);
+    a->tls.password = NULL;
+    free(password);
     return error;
 }
 
 void ask_close(ask *a)
 {
-    close(a->socket);
+    channel_close(&a->channel);
+    channel_tls_close(&a->tls);
     free(a->in);
-    *a = (ask){.socket = -1};
+    *a = (ask){.channel.socket = -1};
 }

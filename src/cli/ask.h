@@ -5,6 +5,8 @@
 #ifndef BATON_CLI_ASK_H
 #define BATON_CLI_ASK_H
 
+#include "access.h"
+#include "channel.h"
 #include "resp_reply.h"
 
 /* A value of the reply; the elements of an array follow it one by one. */
@@ -18,7 +20,8 @@ typedef struct ask_item {
 /* Owned by the command that asks; ask_close ends it. */
 typedef struct ask {
     const char *command; /* of `baton`, for messages */
-    int socket;
+    channel channel;
+    channel_tls tls;
     char *in; /* received: what was read of it, and what was not yet */
     size_t in_bytes, in_read, in_capacity;
 } ask;
@@ -27,7 +30,7 @@ typedef struct ask {
  * All of these say what went wrong on standard error. EXIT_DONE, or the code to exit with. Of a
  * list of addresses, with commas in between, the first that can be reached is asked.
  */
-int ask_open(ask *a, const char *command, const char *address, const char *password_file);
+int ask_open(ask *a, const char *command, const char *address, const server_access *by);
 /* Sends a command of `count` words, and reads the first item of the reply, which is no error. */
 int ask_send(ask *a, size_t count, const char *const *words, ask_item *first);
 /* The same, but the reply may be an error. */

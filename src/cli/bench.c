@@ -14,7 +14,7 @@ typedef struct wish {
     collect_plan collect;
     board_plan board;
     load_plan load;
-    const char *password_file;
+    server_access by;
     bench_view view;
     bool about_collect, about_board, park, no_peers;
     uint32_t seconds, rounds;
@@ -110,8 +110,7 @@ static const option_row rows[] = {
               "long each operation takes to be answered:"),
     {"at", 0, "ADDR[,ADDR...]", "HOST:PORT, or the path of a Unix socket; clients use them in turn",
      .take = take_at, .noun = "list of up to 16 addresses", .unit = "one, as in a:7700,b:7700"},
-    {"password-file", 0, "FILE", "its first line is the cluster's password",
-     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    ACCESS_ROWS(wish, by),
     {"clients", 'c', "N", "connections, each with one operation at a time",
      INTO(wish, load.clients), .least = 1, .max = LOAD_MAX_CLIENTS, .usual = "16"},
     {"mix", 0, "LIST",
@@ -276,7 +275,7 @@ static int run_load(wish *w, const options_got *got)
                              got->word[0]);
     bool is_timed = w->load.count == 0 || options_given(&bench_line, got, "seconds");
     w->load.ms = is_timed ? (uint64_t)w->seconds * 1000 : 0;
-    return bench_load(&w->load, w->password_file, &w->view);
+    return bench_load(&w->load, &w->by, &w->view);
 }
 
 int cmd_bench(char **argv)

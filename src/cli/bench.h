@@ -2,6 +2,7 @@
 #ifndef BATON_CLI_BENCH_H
 #define BATON_CLI_BENCH_H
 
+#include "access.h"
 #include "board.h"
 #include "collect.h"
 #include "contest.h"
@@ -18,7 +19,7 @@ typedef struct bench_view {
 int bench_locks(contest *plan, const bench_view *view);
 int bench_collect(collect_plan *plan, const bench_view *view);
 int bench_board(board_plan *plan, const bench_view *view);
-int bench_load(load_plan *plan, const char *password_file, const bench_view *view);
+int bench_load(load_plan *plan, const server_access *by, const bench_view *view);
 
 /*
  * One kind of measurement, for bench_run. `measure` and `draw` return NULL, or what went wrong;

@@ -259,18 +259,23 @@ static bool note_place(load_address *at, const ask *a)
     struct sockaddr_un *here = (struct sockaddr_un *)(void *)&at->name;
     at->bytes = sizeof at->name;
     if (strchr(at->text, '/') == NULL)
-        return getpeername(a->socket, (struct sockaddr *)&at->name, &at->bytes) == 0;
+        return getpeername(a->channel.socket, (struct sockaddr *)&at->name, &at->bytes) == 0;
     *here = (struct sockaddr_un){.sun_family = AF_UNIX};
     at->bytes = sizeof *here;
     return snprintf(here->sun_path, sizeof here->sun_path, "%s", at->text) <
            (int)sizeof here->sun_path;
 }
 
-static int look_at(const load_plan *p, load_address *at, const char *password_file)
+static int look_at(const load_plan *p, load_address *at, const server_access *by)
 {
     ask a;
     bool is_baton = false, is_node = false;
-    int error = ask_open(&a, "bench", at->text, password_file);
+    if (address_read(at->text).kind == ADDRESS_TLS) {
+        fprintf(stderr, "baton bench: it puts load on plain addresses only, and %s is TLS\n",
+                at->text);
+        return EXIT_USAGE;
+    }
+    int error = ask_open(&a, "bench", at->text, by);
     if (error != EXIT_DONE)
         return error;
     error = ask_hello(&a, &is_baton, &is_node);
@@ -307,16 +312,16 @@ static const char *draw(const void *results, int file)
     return load_plot(r->plan, &r->result, file);
 }
 
-int bench_load(load_plan *plan, const char *password_file, const bench_view *view)
+int bench_load(load_plan *plan, const server_access *by, const bench_view *view)
 {
     static load_results results;
     char *password = NULL;
     int error = EXIT_DONE;
     for (uint32_t i = 0; i < plan->addresses && error == EXIT_DONE; i++)
-        error = look_at(plan, &plan->address[i], password_file);
+        error = look_at(plan, &plan->address[i], by);
     if (error != EXIT_DONE)
         return error;
-    if (password_file != NULL && (password = read_password("bench", password_file)) == NULL)
+    if (by->password_file != NULL && (password = read_password("bench", by->password_file)) == NULL)
         return EXIT_FAILED;
     plan->password = password;
     plan->progress = view->with_progress ? show_progress : NULL;

@@ -1,5 +1,6 @@
 /* What the subcommands share: reading options, and the end of output. */
 #include "cli.h"
+#include "channel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,11 @@ bool read_options(const command_line *line, char **argv, void *into, options_got
     if (verdict == OPTIONS_WRONG)
         *code = EXIT_USAGE;
     return verdict == OPTIONS_FINE;
+}
+
+void use_linked_tls(void)
+{
+    baton__tls_calls = &baton_tls_calls_1;
 }
 
 int finish_output(const char *command)

@@ -40,6 +40,9 @@ extern const command_line bench_line, issue_line, locks_line, read_line, release
  */
 bool read_options(const command_line *line, char **argv, void *into, options_got *got, int *code);
 
+/* TLS for clients is linked in: nothing need be loaded for it. */
+void use_linked_tls(void);
+
 /* Flushes standard output; EXIT_FAILED with a message if what was printed did not get there. */
 int finish_output(const char *command);
 

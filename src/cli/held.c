@@ -60,13 +60,13 @@ static int take_row(ask *a, held_lock *lock)
 }
 
 /* Calls `print` for each lock. */
-static int each(const char *address, const char *password_file, const char *pattern,
+static int each(const char *address, const server_access *by, const char *pattern,
                 void (*print)(const held_lock *lock, void *context), void *context)
 {
     ask a;
     ask_item first;
     held_lock lock;
-    int code = ask_open(&a, "locks", address, password_file);
+    int code = ask_open(&a, "locks", address, by);
     if (code != EXIT_DONE)
         return code;
     code = ask_send(&a, pattern == NULL ? 1 : 2, (const char *[]){"LOCKS", pattern}, &first);
@@ -86,10 +86,10 @@ static void print_text(const held_lock *lock, void *context)
            (double)lock->for_ms / 1000, lock->waiting);
 }
 
-int print_held(const char *address, const char *password_file, const char *pattern)
+int print_held(const char *address, const server_access *by, const char *pattern)
 {
     printf("%-24s %12s %-22s %10s %8s\n", "NAME", "TOKEN", "HOLDER", "HELD FOR s", "WAITING");
-    int code = each(address, password_file, pattern, print_text, NULL);
+    int code = each(address, by, pattern, print_text, NULL);
     int written = finish_output("locks");
     return code != EXIT_DONE ? code : written;
 }
@@ -106,11 +106,11 @@ static void print_object(const held_lock *lock, void *context)
     json_close(j, '}');
 }
 
-int print_held_json(const char *address, const char *password_file, const char *pattern)
+int print_held_json(const char *address, const server_access *by, const char *pattern)
 {
     json j = json_start(stdout);
     json_open(&j, NULL, '[');
-    int code = each(address, password_file, pattern, print_object, &j);
+    int code = each(address, by, pattern, print_object, &j);
     json_close(&j, ']');
     int written = finish_output("locks");
     return code != EXIT_DONE ? code : written;

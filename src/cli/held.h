@@ -5,7 +5,9 @@
 #ifndef BATON_CLI_HELD_H
 #define BATON_CLI_HELD_H
 
-int print_held(const char *address, const char *password_file, const char *pattern);
-int print_held_json(const char *address, const char *password_file, const char *pattern);
+#include "access.h"
+
+int print_held(const char *address, const server_access *by, const char *pattern);
+int print_held_json(const char *address, const server_access *by, const char *pattern);
 
 #endif

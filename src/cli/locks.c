@@ -9,7 +9,8 @@
 
 typedef struct wish {
     bool as_json, of_space;
-    const char *at, *password_file;
+    const char *at;
+    server_access by;
 } wish;
 
 static const option_row rows[] = {
@@ -21,8 +22,7 @@ static const option_row rows[] = {
      "instead: the locks that are held at the server there, HOST:PORT or the path of a Unix "
      "socket; only those whose names match PATTERN, as file names do",
      INTO(wish, at)},
-    {"password-file", 0, "FILE", "its first line is the password of that server",
-     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    ACCESS_ROWS(wish, by),
     {"json", 0, NULL, "the same as JSON", INTO(wish, as_json)},
     {0},
 };
@@ -159,6 +159,6 @@ int cmd_locks(char **argv)
     if (w.at != NULL && (w.of_space || got.words > 1))
         return options_wrong(&locks_line, "--at takes one pattern at most, and no --space");
     if (w.at != NULL)
-        return (w.as_json ? print_held_json : print_held)(w.at, w.password_file, got.word[0]);
+        return (w.as_json ? print_held_json : print_held)(w.at, &w.by, got.word[0]);
     return w.of_space ? show_space(&w, &got) : show_table(&w, &got);
 }

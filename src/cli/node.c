@@ -29,7 +29,8 @@ static const option_row rows[] = {
     {"data", 0, "DIR", "what this node must not forget; made if it is not there",
      INTO(wish, daemon.driver.data)},
     {"client", 'c', "ADDR",
-     "where clients connect: HOST:PORT, or the path of a Unix socket; may be repeated",
+     "where clients connect: HOST:PORT, tls://HOST:PORT, or the path of a Unix socket; may be "
+     "repeated",
      INTO_LIST(wish, serve.address, serve.addresses), .usual = "127.0.0.1:7700"},
     {"http", 0, "PORT|HOST:PORT", "/health, and /metrics for Prometheus; no password is asked for",
      .take = take_http, .noun = "port, nor HOST:PORT", .unit = "either"},
@@ -67,6 +68,7 @@ static const option_row rows[] = {
     {"auth-file", 0, "FILE",
      "its first line is the password of clients; needed if they are on another machine",
      INTO(wish, auth_file)},
+    TLS_ROWS(wish),
     {"max-bytes", 0, "BYTES", "that the data may take", INTO(wish, daemon.driver.max_bytes),
      .least = 1 << 20, .max = 1ULL << 42, .unit = "bytes", .usual = "1073741824"},
     {"drain", 0, "MS",
@@ -207,6 +209,9 @@ static int check(wish *w)
         fprintf(stderr, "baton node: %s\n", words);
     if (w->auth_file == NULL && !serves_locally(w))
         return options_wrong(&node_line, "clients on other machines need --auth-file");
+    const char *wrong = wrong_tls(&w->serve, w->auth_file);
+    if (wrong != NULL)
+        return options_wrong(&node_line, "%s", wrong);
     int code = check_peers(w);
     return code == EXIT_DONE ? choose_engine(w) : code;
 }

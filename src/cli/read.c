@@ -5,7 +5,8 @@
 #include <inttypes.h>
 
 typedef struct wish {
-    const char *at, *password_file;
+    const char *at;
+    server_access by;
     bool quiet;
 } wish;
 
@@ -13,8 +14,7 @@ static const option_row rows[] = {
     {"at", 0, "ADDR[,ADDR...]",
      "nodes, HOST:PORT or the path of a Unix socket; the first that can be reached is asked",
      INTO(wish, at), .env = "BATON_AT"},
-    {"password-file", 0, "FILE", "its first line is the cluster's password",
-     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    ACCESS_ROWS(wish, by),
     {"quiet", 'q', NULL, "print only the value", INTO(wish, quiet)},
     {0},
 };
@@ -74,7 +74,7 @@ int cmd_read(char **argv)
     if (w.at == NULL || w.at[0] == '\0')
         return options_wrong(&read_line, "--at, or BATON_AT, must name a node");
     ask a;
-    code = ask_open(&a, "read", w.at, w.password_file);
+    code = ask_open(&a, "read", w.at, &w.by);
     if (code != EXIT_DONE)
         return code;
     code = read_key(&a, got.word[0], got.word[1], w.quiet);

@@ -4,7 +4,8 @@
 #include "server_paths.h"
 
 typedef struct wish {
-    const char *at, *password_file;
+    const char *at;
+    server_access by;
 } wish;
 
 static const option_row rows[] = {
@@ -12,8 +13,7 @@ static const option_row rows[] = {
      "server, HOST:PORT or the path of a Unix socket; without it, the one of 'baton run' for this "
      "user",
      INTO(wish, at), .env = "BATON_AT"},
-    {"password-file", 0, "FILE", "its first line is the server's password",
-     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    ACCESS_ROWS(wish, by),
     {0},
 };
 
@@ -54,7 +54,7 @@ int cmd_release(char **argv)
         return code;
     if (!parse_number(got.word[1], 1, INT64_MAX, &token))
         return options_wrong(&release_line, "'%s' is no token", got.word[1]);
-    code = ask_open(&a, "release", path_server(w.at, socket_path), w.password_file);
+    code = ask_open(&a, "release", path_server(w.at, socket_path), &w.by);
     if (code != EXIT_DONE)
         return code;
     code = release(&a, got.word[0], got.word[1]);

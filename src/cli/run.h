@@ -15,6 +15,7 @@
 #ifndef BATON_CLI_RUN_H
 #define BATON_CLI_RUN_H
 
+#include "access.h"
 #include "baton/client.h"
 #include "run_keeper.h"
 #include "server_paths.h"
@@ -32,7 +33,8 @@ typedef struct run {
     /* run_options.c */
     const char *name; /* of the lock */
     char **command;
-    const char *at, *password_file, *on_lost;
+    const char *at, *on_lost;
+    server_access by;
     uint64_t timeout, lease, grace;
     bool try, quiet;
     /* run_connect.c */

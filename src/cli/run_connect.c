@@ -20,9 +20,9 @@ bool run_find_server(run *r)
     if (r->at == NULL || r->at[0] == '\0')
         r->at = r->socket_path;
     r->is_private = strcmp(r->at, r->socket_path) == 0; /* or BATON_AT is that of a run around us */
-    if (r->password_file == NULL || r->is_private)
+    if (r->by.password_file == NULL || r->is_private)
         return true;
-    r->password = read_password("run", r->password_file);
+    r->password = read_password("run", r->by.password_file);
     r->code = EXIT_FAILED;
     return r->password != NULL;
 }
@@ -44,6 +44,9 @@ int run_open_client(run *r)
 {
     const baton_client_options how = {.address = r->at,
                                       .password = r->password,
+                                      .tls_ca = r->by.tls_ca,
+                                      .tls_cert = r->by.tls_cert,
+                                      .tls_key = r->by.tls_key,
                                       .lease_ms = (uint32_t)lease_for(r, false),
                                       .cluster_lease_ms = (uint32_t)lease_for(r, true)};
     int result = baton_client_open(&how, &r->client);

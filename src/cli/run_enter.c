@@ -120,7 +120,10 @@ int run_refused(const run *r, int result)
         run_say(r, "cannot reach %s (%s); start one with 'baton serve'", r->at, strerror(errno));
         return EXIT_UNREACHABLE;
     default:
-        run_say(r, "%s: %s", r->at, baton_strerror(result));
+        if (baton_client_why()[0] != '\0')
+            run_say(r, "no TLS with %s: %s", r->at, baton_client_why());
+        else
+            run_say(r, "%s: %s", r->at, baton_strerror(result));
         return EXIT_UNREACHABLE;
     }
 }

@@ -28,8 +28,7 @@ static const option_row rows[] = {
      "from TERM to KILL when the lock is lost (a quarter of the lease; of a cluster 0.1)",
      INTO_SECONDS(run, grace), .max = DAY},
     {"on-lost", 0, "COMMAND", "then run this by the shell", INTO(run, on_lost)},
-    {"password-file", 0, "FILE", "its first line is the server's password",
-     INTO(run, password_file), .env = "BATON_PASSWORD_FILE"},
+    ACCESS_ROWS(run, by),
     {"quiet", 'q', NULL, "suppress all messages except usage errors", INTO(run, quiet)},
     {0},
 };

@@ -15,7 +15,8 @@ typedef struct wish {
 } wish;
 
 static const option_row rows[] = {
-    {"listen", 'l', "ADDR", "HOST:PORT, or the path of a Unix socket; may be repeated",
+    {"listen", 'l', "ADDR",
+     "HOST:PORT, tls://HOST:PORT, or the path of a Unix socket; may be repeated",
      INTO_LIST(wish, serve.address, serve.addresses), .usual = "127.0.0.1:7700"},
     {"http", 0, "PORT|HOST:PORT", "/health, and /metrics for Prometheus; no password is asked for",
      .take = take_http, .noun = "port, nor HOST:PORT", .unit = "either"},
@@ -27,6 +28,7 @@ static const option_row rows[] = {
     {"auth-file", 0, "FILE",
      "its first line is the password that AUTH must give; needed to listen beyond this machine",
      INTO(wish, auth_file)},
+    TLS_ROWS(wish),
     {"loops", 0, "N", "event loops, each a thread (one for two processors)",
      INTO(wish, serve.loops), .least = 1, .max = MAX_LOOPS},
     {"idle-exit", 0, "MS", "end when nobody was connected for so long (never)",
@@ -73,6 +75,9 @@ static int run(serve_settings *s, const char *auth_file)
         return options_wrong(&serve_line,
                              "%s is no address of this machine alone; that needs --auth-file",
                              open_to_others);
+    const char *wrong = wrong_tls(s, auth_file);
+    if (wrong != NULL)
+        return options_wrong(&serve_line, "%s", wrong);
     if (auth_file != NULL && (secret = read_password("serve", auth_file)) == NULL)
         return EXIT_FAILED;
     s->secret = secret;

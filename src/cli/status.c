@@ -11,7 +11,7 @@
 /* What the command line wants. */
 typedef struct wish {
     const char *at;
-    const char *password_file;
+    server_access by;
     bool as_json, locks;
 } wish;
 
@@ -20,8 +20,7 @@ static const option_row rows[] = {
      "where clients of each node connect: HOST:PORT, or the path of a Unix socket", INTO(wish, at),
      .env = "BATON_AT"},
     {"locks", 0, NULL, "list their locks as well, 1000 of each node at most", INTO(wish, locks)},
-    {"password-file", 0, "FILE", "its first line is the cluster's password",
-     INTO(wish, password_file), .env = "BATON_PASSWORD_FILE"},
+    ACCESS_ROWS(wish, by),
     {"json", 0, NULL, "the same as JSON, with the locks", INTO(wish, as_json)},
     {0},
 };
@@ -197,7 +196,7 @@ static int run(const wish *w)
     uint32_t up = 0;
     bool trouble = false;
     for (uint32_t i = 0; i < count; i++) {
-        up += status_ask(&nodes[i], w->password_file);
+        up += status_ask(&nodes[i], &w->by);
         trouble |=
             nodes[i].suspected[0] != '\0' || nodes[i].why[0] != '\0' || misses_etcd(&nodes[i]);
     }

@@ -2,6 +2,8 @@
 #ifndef BATON_CLI_STATUS_H
 #define BATON_CLI_STATUS_H
 
+#include "access.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,7 +38,7 @@ typedef struct status_node {
  * Asks the node at `address`, which is filled in. False if it is not to be reached or does not
  * answer as a node does; says why on standard error.
  */
-bool status_ask(status_node *n, const char *password_file);
+bool status_ask(status_node *n, const server_access *by);
 /* Fills in `lag`: compares locks that nodes list. */
 void status_compare(status_node *nodes, uint32_t count);
 void status_free(status_node *n);

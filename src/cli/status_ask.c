@@ -127,12 +127,12 @@ static bool take_answer(ask *a, status_node *n, int64_t items)
     return true;
 }
 
-bool status_ask(status_node *n, const char *password_file)
+bool status_ask(status_node *n, const server_access *by)
 {
     static const char *const words[] = {"STATUS"};
     ask a;
     ask_item first;
-    if (ask_open(&a, "status", n->address, password_file) != EXIT_DONE)
+    if (ask_open(&a, "status", n->address, by) != EXIT_DONE)
         return false;
     if (ask_send(&a, 1, words, &first) == EXIT_DONE) {
         n->up = first.kind == REPLY_ARRAY && take_answer(&a, n, first.number);

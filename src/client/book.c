@@ -141,13 +141,12 @@ static bool seek(address_book *b, uint32_t which, uint64_t seconds)
 /* False, with errno, if there is no memory. */
 static bool read_address(server_name *n, const char *address)
 {
-    const char *colon = strrchr(address, ':');
-    size_t length = colon != NULL ? (size_t)(colon - address) : 0;
-    if (strchr(address, '/') != NULL || length == 0 || colon[1] == '\0')
+    char host[ADDRESS_HOST_BYTES];
+    const char *port = strchr(address, '/') == NULL ? address_host(address, host) : NULL;
+    if (port == NULL)
         return true;
-    bool brackets = length > 2 && address[0] == '[' && address[length - 1] == ']';
-    n->host = strndup(address + brackets, brackets ? length - 2 : length);
-    n->port = strdup(colon + 1);
+    n->host = strdup(host);
+    n->port = strdup(port);
     if (n->host == NULL || n->port == NULL)
         return false;
     n->is_number = look_up(n->host, n->port, AI_NUMERICHOST | AI_NUMERICSERV, &n->known) == 0;

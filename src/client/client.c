@@ -85,9 +85,28 @@ static void free_client(baton_client *c)
     pthread_condattr_destroy(&c->monotonic);
     pthread_mutex_destroy(&c->mutex);
     book_close(c->book);
-    free(c->addresses);
-    free(c->password);
+    channel_tls_close(&c->tls);
+    for (size_t i = 0; i < sizeof c->kept / sizeof c->kept[0]; i++)
+        free(c->kept[i]);
     free(c);
+}
+
+/* A copy of an option, if it was given; false if there is no memory. */
+static bool keep(baton_client *c, size_t which, const char *option)
+{
+    c->kept[which] = option != NULL ? strdup(option) : NULL;
+    return option == NULL || c->kept[which] != NULL;
+}
+
+static bool keep_all(baton_client *c, const baton_client_options *o)
+{
+    bool fine = keep(c, 0, o->address) && keep(c, 1, o->password) && keep(c, 2, o->tls_ca) &&
+                keep(c, 3, o->tls_cert) && keep(c, 4, o->tls_key);
+    c->addresses = c->kept[0];
+    c->password = c->kept[1];
+    c->tls = (channel_tls){
+        .password = c->password, .ca = c->kept[2], .cert = c->kept[3], .key = c->kept[4]};
+    return fine;
 }
 
 static baton_client *new_client(const baton_client_options *o)
@@ -105,12 +124,9 @@ static baton_client *new_client(const baton_client_options *o)
     list_start(&c->lines);
     list_start(&c->untold);
     list_start(&c->told);
-    c->addresses = strdup(o->address);
-    c->password = o->password != NULL ? strdup(o->password) : NULL;
     c->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->wake_fd = c->watch_fd = -1;
-    if (c->addresses != NULL && (c->password != NULL || o->password == NULL) && c->lost_fd >= 0 &&
-        names_start(&c->names) && keeper_prepare(c))
+    if (keep_all(c, o) && c->lost_fd >= 0 && names_start(&c->names) && keeper_prepare(c))
         return c;
     int error = errno;
     free_client(c);
@@ -121,7 +137,8 @@ static baton_client *new_client(const baton_client_options *o)
 int baton_client_open(const baton_client_options *options, baton_client **client)
 {
     if (options == NULL || client == NULL || options->address == NULL ||
-        options->address[0] == '\0' || (options->cluster_lease_ms != 0 && options->lease_ms == 0))
+        options->address[0] == '\0' || (options->cluster_lease_ms != 0 && options->lease_ms == 0) ||
+        (options->tls_cert == NULL) != (options->tls_key == NULL))
         return BATON_BAD_ARGUMENT;
     *client = NULL;
     baton_client *c = new_client(options);
@@ -133,8 +150,9 @@ int baton_client_open(const baton_client_options *options, baton_client **client
         drift_start(&c->drift, c->servers);
         c->book = book_open(c->server, c->servers);
         way = course_from(c, 0);
-        result = BATON_SYSTEM;
-        c->main = c->book != NULL ? line_open(c, &way, &result) : NULL;
+        result = !servers_secure(c) ? BATON_REFUSED : BATON_SYSTEM;
+        if (c->book != NULL && result == BATON_SYSTEM)
+            c->main = line_open(c, &way, &result);
     }
     int error = errno;
     if (c->main != NULL) {

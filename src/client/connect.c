@@ -14,25 +14,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Until the socket is ready for these events; false, with errno, if it is not in time. */
-static bool await_socket(int socket, short events, uint64_t until)
-{
-    for (;;) {
-        uint64_t now = clock_now();
-        struct pollfd one = {.fd = socket, .events = events};
-        int max = now >= until ? 0 : (int)((until - now) / 1000000 + 1);
-        int ready = poll(&one, 1, max);
-        if (ready > 0)
-            return true;
-        if (ready < 0 && errno != EINTR)
-            return false;
-        if (ready == 0 && now >= until) {
-            errno = ETIMEDOUT;
-            return false;
-        }
-    }
-}
-
 static int connect_to(const struct sockaddr *address, socklen_t bytes, uint64_t until)
 {
     int at = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -41,7 +22,7 @@ static int connect_to(const struct sockaddr *address, socklen_t bytes, uint64_t 
     int error = connect(at, address, bytes) == 0 ? 0 : errno;
     if (error == EINPROGRESS) {
         socklen_t size = sizeof error;
-        if (!await_socket(at, POLLOUT, until) ||
+        if (!channel_await(at, POLLOUT, until) ||
             getsockopt(at, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
             error = errno;
     }
@@ -104,11 +85,12 @@ static resp_parsed read_reply(line *k, uint64_t until, resp_reply *reply)
         resp_parsed p = resp_reply_parse(k->in, k->in_bytes, &limits, reply);
         if (p.verdict != RESP_MORE)
             return p;
-        if (!await_socket(k->socket, POLLIN, until))
+        if (!channel_has_more(&k->channel) && !channel_await(k->channel.socket, POLLIN, until))
             return p;
         if (!line_make_room(k))
             return p;
-        ssize_t got = recv(k->socket, k->in + k->in_bytes, k->in_capacity - k->in_bytes, 0);
+        ssize_t got =
+            channel_receive(&k->channel, k->in + k->in_bytes, k->in_capacity - k->in_bytes, 0);
         if (got > 0) {
             k->in_bytes += (size_t)got;
         } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -133,11 +115,12 @@ static bool says(const resp_reply *reply, const char *what, const char *text)
 static bool send_all(line *k, uint64_t until)
 {
     size_t done = 0;
-    while (done < k->out.bytes) {
-        ssize_t sent = send(k->socket, k->out.at + done, k->out.bytes - done, MSG_NOSIGNAL);
-        if (sent > 0)
+    while (done < k->out.bytes || channel_owes(&k->channel)) {
+        ssize_t sent = channel_send(&k->channel, k->out.at + done, k->out.bytes - done, 0);
+        if (sent >= 0)
             done += (size_t)sent;
-        else if (errno != EINTR && (errno != EAGAIN || !await_socket(k->socket, POLLOUT, until)))
+        else if (errno != EINTR &&
+                 (errno != EAGAIN || !channel_await(k->channel.socket, POLLOUT, until)))
             return false;
     }
     k->out.bytes = 0;
@@ -210,7 +193,8 @@ static int say_session(const baton_client *c, line *k, uint64_t until)
 static int introduce(const baton_client *c, line *k, uint64_t until)
 {
     resp_reply reply;
-    int result = c->password != NULL ? prove_password(c, k, until) : BATON_OK;
+    bool is_known = c->kind[k->server] == ADDRESS_TLS && c->tls.ca == NULL; /* TLS has proved it */
+    int result = c->password != NULL && !is_known ? prove_password(c, k, until) : BATON_OK;
     if (result != BATON_OK)
         return result;
     say(&k->out, 2, (const char *const[]){"HELLO", "3"});
@@ -229,6 +213,32 @@ static int introduce(const baton_client *c, line *k, uint64_t until)
     return k->watch.lease == 0 ? BATON_OK : set_lease(k, until);
 }
 
+/* ---- TLS ---- */
+
+static _Thread_local char why[COMPLAINT];
+
+const char *baton_client_why(void)
+{
+    return why;
+}
+
+/* A server that is there, and not who it should be, is refused; one that goes away was not there. */
+static int secure(const baton_client *c, line *k, uint64_t until)
+{
+    if (channel_secure(&k->channel, &c->tls, c->server[k->server], until, why))
+        return BATON_OK;
+    return why[0] != '\0' ? BATON_REFUSED : BATON_UNREACHABLE;
+}
+
+bool servers_secure(baton_client *c)
+{
+    bool wanted = false;
+    why[0] = '\0';
+    for (uint32_t i = 0; i < c->servers; i++)
+        wanted = wanted || c->kind[i] == ADDRESS_TLS;
+    return !wanted || channel_tls_open(&c->tls, why);
+}
+
 /* ---- which server ---- */
 
 bool servers_split(baton_client *c)
@@ -239,8 +249,10 @@ bool servers_split(baton_client *c)
         bool last = at[bytes] == '\0';
         if (bytes == 0 || c->servers == MAX_SERVERS)
             return false;
-        c->server[c->servers++] = at;
         at[bytes] = '\0';
+        address_parts its = address_read(at);
+        c->kind[c->servers] = its.kind;
+        c->server[c->servers++] = its.rest;
         if (last)
             return true;
         at += bytes + 1;
@@ -269,14 +281,18 @@ line *line_open_at(const baton_client *c, uint32_t server, uint64_t patience, in
         *result = BATON_SYSTEM;
         return NULL;
     }
-    const char *address = c->server[server];
+    const char *at = c->server[server];
     uint64_t until = clock_now() + patience;
     list_start(&k->requests);
     k->server = server;
     k->out.max = MAX_UNSENT;
-    k->socket =
-        strchr(address, '/') != NULL ? connect_unix(address, until) : connect_tcp(c, server, until);
-    *result = k->socket < 0 ? BATON_UNREACHABLE : introduce(c, k, until);
+    k->channel.socket =
+        c->kind[server] == ADDRESS_UNIX ? connect_unix(at, until) : connect_tcp(c, server, until);
+    *result = k->channel.socket < 0 ? BATON_UNREACHABLE : BATON_OK;
+    if (*result == BATON_OK && c->kind[server] == ADDRESS_TLS)
+        *result = secure(c, k, until);
+    if (*result == BATON_OK)
+        *result = introduce(c, k, until);
     if (*result == BATON_OK)
         return k;
     int error = errno;
@@ -302,8 +318,7 @@ void line_free(line *k)
         if (r->alone)
             free(r);
     }
-    if (k->socket >= 0)
-        close(k->socket);
+    channel_close(&k->channel);
     resp_free(&k->out);
     free(k->in);
     free(k);

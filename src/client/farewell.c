@@ -12,7 +12,8 @@ int client_socket_of(baton_client *c, const char *name, uint64_t token)
     pthread_mutex_lock(&c->mutex);
     const lock_name *n = names_find(&c->names, name, bytes, hash);
     const hold *h = n != NULL ? names_hold(n, token) : NULL;
-    int socket = h != NULL && !h->over->dead ? h->over->socket : -1;
+    const channel *over = h != NULL && !h->over->dead ? &h->over->channel : NULL;
+    int socket = over != NULL && over->tls == NULL ? over->socket : -1;
     pthread_mutex_unlock(&c->mutex);
     return socket;
 }

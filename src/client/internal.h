@@ -25,6 +25,7 @@
 
 #include "baton/client.h"
 #include "book.h"
+#include "channel.h"
 #include "drift.h"
 #include "list.h"
 #include "name_table.h"
@@ -119,7 +120,7 @@ typedef struct request {
 /* Made by whoever needs it, in the client's list, closed and freed by the keeper alone. */
 struct line {
     list_link link;
-    int socket;
+    channel channel;
     uint32_t server;  /* which of the addresses */
     bool is_cluster;  /* a node of one answers */
     line_watch watch; /* its lease */
@@ -145,11 +146,14 @@ struct baton_client {
     uint32_t forks; /* in which process of the family it was opened */
     pthread_mutex_t mutex;
     pthread_condattr_t monotonic;
+    char *kept[5]; /* options that are texts: */
     char *addresses, *password;
     char session[SESSION_BYTES]; /* random; "" if there are not several servers, or is no lease */
-    const char *server[MAX_SERVERS]; /* the addresses, one by one */
+    const char *server[MAX_SERVERS]; /* the addresses, one by one, without their schemes */
+    address_kind kind[MAX_SERVERS];
     uint32_t servers;
     address_book *book;   /* where they are */
+    channel_tls tls;      /* for those that want it; open if there is one */
     uint32_t next_server; /* where the next line is tried first */
     bool is_cluster;
     uint64_t lease, cluster_lease, patience; /* nanoseconds; of a line, see line.watch */
@@ -212,6 +216,8 @@ void holds_free(list_head *all);
 
 /* "a:1,b:2" into its parts; false if one is empty, or there are too many. */
 bool servers_split(baton_client *c);
+/* Opens TLS if one of them asks for it; false, and baton_client_why says why. */
+bool servers_secure(baton_client *c);
 /*
  * Connects to the first on that way that can be reached, and says HELLO; without the mutex. NULL,
  * with a result and errno, if none can be.
@@ -225,7 +231,10 @@ void line_free(line *k);
 
 /* ---- line.c ---- */
 
-uint64_t clock_now(void); /* nanoseconds; goes on while the machine sleeps, if it can */
+static inline uint64_t clock_now(void)
+{
+    return channel_clock();
+}
 void line_add(baton_client *c, line *k);
 /*
  * Nobody uses a line for LOCK any more, if that is so; until when it is kept; and somebody uses it
@@ -244,6 +253,11 @@ void line_await(baton_client *c, line *k, request *r, uint64_t max);
 void line_renew(baton_client *c, line *k);
 /* Everything that was asked or held over it is over. */
 void line_cut(baton_client *c, line *k, int error);
+/* Something is still to be sent. */
+static inline bool line_owes(const line *k)
+{
+    return k->out.bytes > 0 || channel_owes(&k->channel);
+}
 void line_flush(baton_client *c, line *k);
 void line_read(baton_client *c, line *k);
 

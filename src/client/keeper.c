@@ -39,13 +39,13 @@ bool keeper_prepare(baton_client *c)
 void keeper_watch(const baton_client *c, line *k)
 {
     uint32_t events = k->has_reader ? EPOLLET : EPOLLIN;
-    if (k->out.bytes > 0)
+    if (line_owes(k))
         events |= EPOLLOUT;
     struct epoll_event wanted = {.events = events, .data.ptr = k};
     int what = k->dead ? EPOLL_CTL_DEL : k->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     if (k->dead ? k->watched == 0 : k->watched == events)
         return;
-    if (epoll_ctl(c->watch_fd, what, k->socket, &wanted) == 0)
+    if (epoll_ctl(c->watch_fd, what, k->channel.socket, &wanted) == 0)
         k->watched = k->dead ? 0 : events;
 }
 

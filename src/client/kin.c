@@ -69,9 +69,9 @@ void kin_close(baton_client *c)
 {
     LIST_EACH (at, &c->lines) {
         line *k = OWNER_OF(at, line, link);
-        if (k->socket >= 0)
-            close(k->socket);
-        k->socket = -1;
+        if (k->channel.socket >= 0)
+            close(k->channel.socket);
+        k->channel.socket = -1;
     }
     close(c->lost_fd);
     close(c->wake_fd);

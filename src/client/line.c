@@ -13,28 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef CLOCK_BOOTTIME
-#define CLOCK_BOOTTIME CLOCK_MONOTONIC
-#endif
-
-static uint64_t nanoseconds(struct timespec at)
-{
-    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
-}
-
 /* The clock of condition variables; it stands still while the machine sleeps. */
 static uint64_t monotonic_now(void)
 {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
-    return nanoseconds(at);
-}
-
-uint64_t clock_now(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_BOOTTIME, &at);
-    return nanoseconds(at);
+    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
 }
 
 static void have_heard(baton_client *c, line *k)
@@ -143,10 +127,9 @@ static void cut_try(const request *r)
 /* If nobody reads there; else who does closes it: the number may be another's at once. */
 static void close_socket(line *k)
 {
-    if (k->has_reader || k->socket < 0)
+    if (k->has_reader || k->channel.socket < 0)
         return;
-    close(k->socket); /* where descriptors are scarce, the next line needs it */
-    k->socket = -1;
+    channel_close(&k->channel); /* where descriptors are scarce, the next line needs it */
 }
 
 void line_cut(baton_client *c, line *k, int error)
@@ -156,7 +139,7 @@ void line_cut(baton_client *c, line *k, int error)
     k->dead = true;
     line_stir(c, k);
     keeper_watch(c, k);
-    shutdown(k->socket, SHUT_RDWR);
+    shutdown(k->channel.socket, SHUT_RDWR);
     close_socket(k);
     for (request *r; (r = OWNER_OF(list_pop(&k->requests), request, link)) != NULL;) {
         if (r->kind == ASK_TRY) /* the line may be the main one no longer */
@@ -190,9 +173,9 @@ void line_flush(baton_client *c, line *k)
         line_cut(c, k, ENOBUFS);
         return;
     }
-    if (k->dead || k->out.bytes == 0)
+    if (k->dead || !line_owes(k))
         return;
-    ssize_t sent = send(k->socket, k->out.at, k->out.bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t sent = channel_send(&k->channel, k->out.at, k->out.bytes, MSG_DONTWAIT);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         line_cut(c, k, errno);
         return;
@@ -201,7 +184,7 @@ void line_flush(baton_client *c, line *k)
         k->out.bytes -= (size_t)sent;
         memmove(k->out.at, k->out.at + sent, k->out.bytes);
     }
-    if (k->out.bytes > 0)
+    if (line_owes(k))
         keeper_watch(c, k); /* it sends the rest when there is room */
 }
 
@@ -308,14 +291,15 @@ void line_ask(baton_client *c, line *k, request *r, const char *name, uint64_t n
 
 /* ---- in ---- */
 
-void line_read(baton_client *c, line *k)
+static void read_some(baton_client *c, line *k)
 {
     const resp_limits limits = {.word_bytes = MAX_REPLY / 2, .command_bytes = MAX_REPLY - 1};
     if (!line_make_room(k)) {
         line_cut(c, k, errno);
         return;
     }
-    ssize_t got = recv(k->socket, k->in + k->in_bytes, k->in_capacity - k->in_bytes, MSG_DONTWAIT);
+    ssize_t got = channel_receive(&k->channel, k->in + k->in_bytes, k->in_capacity - k->in_bytes,
+                                  MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
@@ -341,6 +325,15 @@ void line_read(baton_client *c, line *k)
     memmove(k->in, k->in + used, k->in_bytes);
 }
 
+void line_read(baton_client *c, line *k)
+{
+    do
+        read_some(c, k);
+    while (!k->dead && channel_has_more(&k->channel));
+    if (!k->dead && channel_owes(&k->channel))
+        line_flush(c, k); /* what TLS itself has to answer */
+}
+
 /* ---- waiting ---- */
 
 /* Whoever waits next for an answer reads it; if nobody does, the keeper sees to what may come. */
@@ -364,7 +357,7 @@ static void pass_on_reading(const baton_client *c, line *k)
 /* Waits at the socket, without the mutex, and reads what is there. */
 static void read_when_ready(baton_client *c, line *k, uint64_t until)
 {
-    struct pollfd one = {.fd = k->socket, .events = POLLIN};
+    struct pollfd one = {.fd = k->channel.socket, .events = POLLIN};
     int max = -1;
     if (until != 0) {
         uint64_t now = monotonic_now();

@@ -79,11 +79,11 @@ static void make_room(links *of)
                      "too many strangers");
 }
 
-static void accepted(void *context, int socket, bool is_unix)
+static void accepted(void *context, int socket, address_kind kind)
 {
     links *of = context;
     peer_connection *l = calloc(1, sizeof *l);
-    (void)is_unix;
+    (void)kind;
     if (l == NULL) {
         close(socket);
         return;

@@ -130,7 +130,7 @@ static void send_unsent(peer_connection *l)
     size_t done = sent > 0 ? (size_t)sent : 0;
     if (done < count)
         resp_raw(&l->sending, at + done, count - done);
-    tls_sent(l->tls);
+    tls_sent(l->tls, count);
     if (done == count)
         return;
     bytes = uv_buf_init(l->sending.at, (unsigned)l->sending.bytes);

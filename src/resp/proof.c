@@ -72,6 +72,12 @@ void proof_of_client(proof_secret secret, const uint8_t nonce[PROOF_BYTES],
     proof_make(secret, text, sizeof text, proof);
 }
 
+void proof_of_tls(const char *secret, uint8_t key[PROOF_BYTES])
+{
+    static const char label[] = "baton client tls 1";
+    proof_make((proof_secret){secret, strlen(secret)}, label, sizeof label - 1, key);
+}
+
 bool proof_answer(const char *secret, resp_word challenge, char hex[PROOF_HEX + 1])
 {
     uint8_t nonce[PROOF_BYTES];

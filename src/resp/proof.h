@@ -40,6 +40,9 @@ void proof_of_client(proof_secret secret, const uint8_t nonce[PROOF_BYTES],
                      uint8_t proof[PROOF_BYTES]);
 /* The same, from what AUTH CHALLENGE said to what AUTH PROOF says; false if that was no nonce. */
 bool proof_answer(const char *secret, resp_word challenge, char hex[PROOF_HEX + 1]);
+/* The key of TLS between a client and a server that both have the password; and whose it is. */
+#define PROOF_TLS_IDENTITY "baton client"
+void proof_of_tls(const char *secret, uint8_t key[PROOF_BYTES]);
 /* Whether the word is that proof, as digits. */
 bool proof_fits(const char *secret, const uint8_t nonce[PROOF_BYTES], resp_word hex);
 

@@ -8,9 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What an idle connection may keep for output. */
-enum { IDLE_OUTPUT = 4096 };
-
 /* How long a client may take to give the password, in milliseconds. */
 enum { STRANGER_MS = 10000 };
 
@@ -68,6 +65,7 @@ static void handle_closed(uv_handle_t *handle)
     list_remove(&c->in_backlog);
     list_remove(&c->in_connections);
     session_free(&c->session);
+    tls_hang_up(c->tls);
     resp_free(&c->sending);
     free(c->pending);
     free(c);
@@ -128,7 +126,7 @@ static uint64_t stays_for(connection *c)
 }
 
 /* The socket goes at once, the session when its grace is over. */
-static void close_connection(connection *c, const char *why)
+void connection_close(connection *c, const char *why)
 {
     if (c->closing)
         return;
@@ -158,90 +156,9 @@ void connection_stop(connection *c)
 void connection_finish(connection *c)
 {
     if (!c->closing)
-        close_connection(c, "the server ends");
+        connection_close(c, "the server ends");
     else if (uv_is_active((uv_handle_t *)&c->timer))
         stay_over(c);
-}
-
-/* ---- bytes out ---- */
-
-static void flush(connection *c);
-
-/* If what it says is not so yet, at the end of the turn. */
-static void flush_in_turn(connection *c)
-{
-    if (c->in->service->turn_ends == NULL) {
-        flush(c);
-    } else if (!list_is_linked(&c->in_unsent) && !c->closing) {
-        list_push_front(&c->in->unsent, &c->in_unsent);
-    }
-}
-
-void loop_send(loop *in)
-{
-    for (connection *c; (c = OWNER_OF(list_pop(&in->unsent), connection, in_unsent)) != NULL;)
-        flush(c);
-}
-
-static void written(uv_write_t *write, int status)
-{
-    connection *c = write->data;
-    c->writes = false;
-    c->sending.bytes = 0;
-    if (status < 0)
-        close_connection(c, uv_strerror(status));
-    else
-        flush_in_turn(c);
-}
-
-/* Gives back what a large reply needed. */
-static void shrink(resp_out *out)
-{
-    out->bytes = 0;
-    if (out->capacity > IDLE_OUTPUT)
-        resp_free(out);
-}
-
-static void flush(connection *c)
-{
-    resp_out *out = &c->session.out;
-    if (c->closing || c->in->stopping)
-        return;
-    if (out->overflow) { /* also while a write is under way: it may be so for ever */
-        log_line(LOG_WARN, "cut_off", "from=%s why=\"does not read what it gets\"",
-                 c->session.who.from);
-        close_connection(c, "does not read what it gets");
-        return;
-    }
-    if (c->writes)
-        return;
-    if (out->bytes > 0) {
-        uv_buf_t bytes = uv_buf_init(out->at, (unsigned)out->bytes);
-        int sent = uv_try_write(&c->socket.stream, &bytes, 1);
-        if (sent < 0 && sent != UV_EAGAIN) {
-            close_connection(c, uv_strerror(sent));
-            return;
-        }
-        if (sent == (int)out->bytes) {
-            shrink(out);
-        } else { /* the rest is libuv's; the session goes on with an empty one */
-            size_t done = sent > 0 ? (size_t)sent : 0;
-            resp_out rest = *out;
-            bytes = uv_buf_init(rest.at + done, (unsigned)(rest.bytes - done));
-            *out = (resp_out){.max = rest.max, .third = rest.third};
-            resp_free(&c->sending);
-            c->sending = rest;
-            c->writes = true;
-            int error = uv_write(&c->write, &c->socket.stream, &bytes, 1, written);
-            if (error != 0) {
-                c->writes = false;
-                close_connection(c, uv_strerror(error));
-            }
-            return;
-        }
-    }
-    if (c->session.ends)
-        close_connection(c, "ended");
 }
 
 /* ---- time ---- */
@@ -344,7 +261,7 @@ void connection_serve(connection *c)
             c->pending_capacity = 0;
         }
     }
-    flush_in_turn(c);
+    connection_send(c);
     set_timer(c);
     if (c->closing)
         return;
@@ -378,25 +295,19 @@ static void get_chunk(uv_handle_t *handle, size_t suggested, uv_buf_t *chunk)
     *chunk = uv_buf_init(c->in->chunk, CHUNK);
 }
 
-static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
+/* What it has said. */
+static void have_heard(connection *c, const char *at, size_t bytes)
 {
-    connection *c = stream->data;
     session *s = &c->session;
-    if (count < 0) {
-        close_connection(c, count == UV_EOF ? "closed by the client" : uv_strerror((int)count));
-        return;
-    }
-    size_t bytes = (size_t)count;
     size_t used = 0;
-    uv_update_time(&c->in->uv); /* leases count from now, not from when the loop woke */
     if (c->pending_bytes == 0 && !s->waits)
-        used = session_feed(s, chunk->base, bytes, uv_now(&c->in->uv));
+        used = session_feed(s, at, bytes, uv_now(&c->in->uv));
     if (s->ends)
         used = bytes; /* nobody will read it */
     if (s->waits && s->lease_until != 0)
         s->lease_until = uv_now(&c->in->uv) + s->lease; /* whatever it says, it lives */
-    if (used < bytes && !keep_pending(c, chunk->base + used, bytes - used)) {
-        close_connection(c, "out of memory");
+    if (used < bytes && !keep_pending(c, at + used, bytes - used)) {
+        connection_close(c, "out of memory");
         return;
     }
     if (c->in->has_own_notices)
@@ -405,6 +316,38 @@ static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
     /* One who waits and goes on sending must not fill the memory. */
     if (s->waits && !c->closing && c->pending_bytes > s->of->limits.command_bytes)
         pause_reading(c);
+}
+
+/* The same by TLS. Whoever has shaken hands by the key of the password has given that. */
+static void have_heard_tls(connection *c, const char *at, size_t bytes)
+{
+    char *plain = c->in->plain;
+    tls_feed(c->tls, at, bytes);
+    for (size_t got; !c->closing && (got = tls_read(c->tls, plain, CHUNK)) > 0;) {
+        if (!c->session.trusted && strcmp(tls_identity(c->tls), PROOF_TLS_IDENTITY) == 0)
+            session_trust(&c->session);
+        have_heard(c, plain, got);
+    }
+    if (c->closing)
+        return;
+    if (tls_failed(c->tls))
+        connection_fail(c, tls_why(c->tls));
+    else
+        connection_send(c); /* what TLS itself has to say */
+}
+
+static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
+{
+    connection *c = stream->data;
+    if (count < 0) {
+        connection_close(c, count == UV_EOF ? "closed by the client" : uv_strerror((int)count));
+        return;
+    }
+    uv_update_time(&c->in->uv); /* leases count from now, not from when the loop woke */
+    if (c->tls != NULL)
+        have_heard_tls(c, chunk->base, (size_t)count);
+    else
+        have_heard(c, chunk->base, (size_t)count);
 }
 
 static void start_reading(connection *c)
@@ -418,7 +361,7 @@ static void start_reading(connection *c)
 static int open_socket(connection *c, const newcomer *who)
 {
     uv_loop_t *uv = &c->in->uv;
-    if (who->is_unix) {
+    if (who->kind == ADDRESS_UNIX) {
         uv_pipe_init(uv, &c->socket.pipe, 0);
         return uv_pipe_open(&c->socket.pipe, who->socket);
     }
@@ -440,7 +383,7 @@ static void welcome_stranger(connection *c)
     loop *in = c->in;
     uint64_t others = atomic_fetch_add_explicit(in->strangers_of_all, 1, memory_order_relaxed);
     if (others >= in->max_strangers && !list_is_empty(&in->strangers))
-        close_connection(OWNER_OF(list_first(&in->strangers), connection, in_strangers),
+        connection_close(OWNER_OF(list_first(&in->strangers), connection, in_strangers),
                          "too many strangers");
     c->session.stranger_until = uv_now(&in->uv) + STRANGER_MS;
     list_push_back(&in->strangers, &c->in_strangers);
@@ -456,7 +399,11 @@ void connection_welcome(loop *in, const newcomer *who)
     }
     c->in = in;
     session_start(&c->session, in->service, &in->traffic, post);
+    if (who->kind == ADDRESS_TLS)
+        c->tls = tls_accept(in->tls);
     int error = open_socket(c, who);
+    if (error == 0 && who->kind == ADDRESS_TLS && c->tls == NULL)
+        error = UV_ENOMEM;
     uv_timer_init(&in->uv, &c->timer);
     c->socket.handle.data = c->timer.data = c->write.data = c;
     c->open_handles = 2;
@@ -466,14 +413,15 @@ void connection_welcome(loop *in, const newcomer *who)
     list_start(&c->in_backlog);
     list_start(&c->in_strangers);
     atomic_fetch_add_explicit(in->connections_of_all, 1, memory_order_relaxed);
-    if (who->is_unix)
+    if (who->kind == ADDRESS_UNIX)
         snprintf(c->session.who.from, sizeof c->session.who.from, "unix");
     else
         listen_peer_name(&c->socket.tcp, c->session.who.from, sizeof c->session.who.from);
     log_line(LOG_DEBUG, "connected", "from=%s", c->session.who.from);
     if (error != 0) {
-        close(who->socket);
-        close_connection(c, uv_strerror(error));
+        if (error != UV_ENOMEM)
+            close(who->socket);
+        connection_close(c, uv_strerror(error));
         return;
     }
     start_reading(c);

@@ -1,4 +1,4 @@
-/* Addresses. HOST:PORT with a numeric host or "localhost"; whatever holds a '/' is a path. */
+/* Addresses, as base/address.h has them; a host is a number, or "localhost". */
 #include "listen.h"
 #include "log.h"
 
@@ -20,42 +20,27 @@ typedef struct listener {
         uv_tcp_t tcp;
         uv_pipe_t pipe;
     } socket;
-    bool is_unix;
+    address_kind kind;
     listeners *of;
 } listener;
 
 struct listeners {
     uv_loop_t *loop;
     uint32_t count;
-    void (*accepted)(void *context, int socket, bool is_unix);
+    void (*accepted)(void *context, int socket, address_kind kind);
     void *context;
     listener one[];
 };
 
-static bool is_path(const char *address)
-{
-    return strchr(address, '/') != NULL;
-}
-
 /* HOST:PORT or [HOST]:PORT; false if it is neither. */
 static bool parse_tcp(const char *address, struct sockaddr_storage *out)
 {
-    char host[64];
-    const char *colon = strrchr(address, ':');
-    if (colon == NULL || colon == address || (size_t)(colon - address) >= sizeof host)
+    char name[ADDRESS_HOST_BYTES];
+    const char *digits = address_host(address, name);
+    char *end = NULL;
+    long port = digits != NULL ? strtol(digits, &end, 10) : -1;
+    if (end == NULL || *end != '\0' || port < 0 || port > 65535)
         return false;
-    size_t length = (size_t)(colon - address);
-    memcpy(host, address, length);
-    host[length] = '\0';
-    char *end;
-    long port = strtol(colon + 1, &end, 10);
-    if (*end != '\0' || end == colon + 1 || port < 0 || port > 65535)
-        return false;
-    char *name = host;
-    if (host[0] == '[' && host[length - 1] == ']') {
-        host[length - 1] = '\0';
-        name++;
-    }
     if (strcmp(name, "localhost") == 0)
         return uv_ip4_addr("127.0.0.1", (int)port, (struct sockaddr_in *)out) == 0;
     return uv_ip4_addr(name, (int)port, (struct sockaddr_in *)out) == 0 ||
@@ -65,15 +50,16 @@ static bool parse_tcp(const char *address, struct sockaddr_storage *out)
 bool listen_is_tcp(const char *address)
 {
     struct sockaddr_storage at;
-    return !is_path(address) && parse_tcp(address, &at);
+    return address_read(address).kind == ADDRESS_TCP && parse_tcp(address, &at);
 }
 
 bool listen_is_local(const char *address)
 {
     struct sockaddr_storage at;
-    if (is_path(address))
+    address_parts parts = address_read(address);
+    if (parts.kind == ADDRESS_UNIX)
         return true;
-    if (!parse_tcp(address, &at))
+    if (!parse_tcp(parts.rest, &at))
         return false;
     if (at.ss_family == AF_INET)
         return ntohl(((struct sockaddr_in *)&at)->sin_addr.s_addr) >> 24 == 127;
@@ -118,7 +104,7 @@ static void have_connection(uv_stream_t *stream, int status)
     } *taken = malloc(sizeof *taken);
     if (taken == NULL)
         return;
-    if (l->is_unix)
+    if (l->kind == ADDRESS_UNIX)
         uv_pipe_init(l->of->loop, &taken->pipe, 0);
     else
         uv_tcp_init(l->of->loop, &taken->tcp);
@@ -126,7 +112,7 @@ static void have_connection(uv_stream_t *stream, int status)
     if (uv_accept(stream, &taken->stream) == 0 && uv_fileno(&taken->handle, &socket) == 0) {
         int own = fcntl(socket, F_DUPFD_CLOEXEC, 0);
         if (own >= 0)
-            l->of->accepted(l->of->context, own, l->is_unix);
+            l->of->accepted(l->of->context, own, l->kind);
         else
             log_line(LOG_WARN, "accept", "why=\"%s\"", strerror(errno));
     }
@@ -136,19 +122,20 @@ static void have_connection(uv_stream_t *stream, int status)
 static int open_one(listener *l, const char *address)
 {
     struct sockaddr_storage at;
+    address_parts parts = address_read(address);
     int error;
-    l->is_unix = is_path(address);
-    if (l->is_unix) {
+    l->kind = parts.kind;
+    if (l->kind == ADDRESS_UNIX) {
         uv_pipe_init(l->of->loop, &l->socket.pipe, 0);
         l->socket.handle.data = l;
-        remove_left_behind(address);
+        remove_left_behind(parts.rest);
         mode_t old = umask(077); /* for this user only */
-        error = uv_pipe_bind(&l->socket.pipe, address);
+        error = uv_pipe_bind(&l->socket.pipe, parts.rest);
         umask(old);
     } else {
         uv_tcp_init(l->of->loop, &l->socket.tcp);
         l->socket.handle.data = l;
-        if (!parse_tcp(address, &at))
+        if (!parse_tcp(parts.rest, &at))
             return UV_EINVAL;
         error = uv_tcp_bind(&l->socket.tcp, (struct sockaddr *)&at, 0);
     }
@@ -168,10 +155,11 @@ static void say_where(const listener *l, const char *address)
     struct sockaddr_storage at;
     int length = sizeof at;
     char name[LISTEN_NAME_BYTES];
-    snprintf(name, sizeof name, "%s", address);
-    if (!l->is_unix && uv_tcp_getsockname(&l->socket.tcp, (struct sockaddr *)&at, &length) == 0)
+    snprintf(name, sizeof name, "%s", address_read(address).rest);
+    if (l->kind != ADDRESS_UNIX &&
+        uv_tcp_getsockname(&l->socket.tcp, (struct sockaddr *)&at, &length) == 0)
         name_of(&at, name, sizeof name);
-    log_line(LOG_INFO, "listening", "at=%s", name);
+    log_line(LOG_INFO, "listening", "at=%s%s", l->kind == ADDRESS_TLS ? "tls://" : "", name);
 }
 
 static void abandoned(uv_handle_t *handle)
@@ -189,8 +177,8 @@ static void abandon(listeners *all)
 }
 
 listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t count,
-                       void (*accepted)(void *context, int socket, bool is_unix), void *context,
-                       char complaint[COMPLAINT])
+                       void (*accepted)(void *context, int socket, address_kind kind),
+                       void *context, char complaint[COMPLAINT])
 {
     listeners *all = calloc(1, sizeof *all + count * sizeof all->one[0]);
     if (all == NULL) {
@@ -248,7 +236,7 @@ int listen_socket(const char *address, char name[LISTEN_NAME_BYTES])
     struct sockaddr_storage at;
     const int on = 1;
     errno = EINVAL;
-    if (is_path(address) || !parse_tcp(address, &at))
+    if (!listen_is_tcp(address) || !parse_tcp(address, &at))
         return -1;
     socklen_t length =
         at.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);

@@ -2,6 +2,7 @@
 #ifndef BATON_SERVE_LISTEN_H
 #define BATON_SERVE_LISTEN_H
 
+#include "address.h"
 #include "complaint.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@ typedef struct listeners listeners;
 
 enum { LISTEN_NAME_BYTES = 80 };
 
-/* Whether that is HOST:PORT. */
+/* Whether that is HOST:PORT, and nothing more. */
 bool listen_is_tcp(const char *address);
 /* Whether that address can be reached from this machine only; false also if it is no address. */
 bool listen_is_local(const char *address);
@@ -21,8 +22,8 @@ bool listen_is_local(const char *address);
  * path where a server listens already is left alone, one that was left behind is taken over.
  */
 listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t count,
-                       void (*accepted)(void *context, int socket, bool is_unix), void *context,
-                       char complaint[COMPLAINT]);
+                       void (*accepted)(void *context, int socket, address_kind kind),
+                       void *context, char complaint[COMPLAINT]);
 /* That of the first address. */
 int listen_descriptor(const listeners *all);
 void listen_close(listeners *all);

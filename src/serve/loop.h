@@ -5,9 +5,11 @@
 #ifndef BATON_SERVE_LOOP_H
 #define BATON_SERVE_LOOP_H
 
+#include "address.h"
 #include "baton/lock.h"
 #include "list.h"
 #include "serve.h"
+#include "tls.h"
 
 #include <pthread.h>
 #include <uv.h>
@@ -20,7 +22,7 @@ typedef struct connection connection;
 typedef struct newcomer {
     struct newcomer *next;
     int socket;
-    bool is_unix;
+    address_kind kind;
 } newcomer;
 
 /*
@@ -38,6 +40,7 @@ typedef struct loop {
     baton_atomic_count *connections_of_all;
     baton_atomic_count *strangers_of_all;
     uint32_t max_strangers;
+    tls_party *tls;                     /* for who comes by TLS; NULL: nobody does */
     baton_atomic_count *staying_of_all; /* sessions whose connection is gone */
     traffic traffic;
     baton_tas box;
@@ -53,6 +56,7 @@ typedef struct loop {
     list_head strangers; /* that have not given the password yet, the oldest first */
     list_head backlog;   /* those that have said more than their share; served in turn */
     char chunk[CHUNK];
+    char plain[CHUNK]; /* what that means, if it came by TLS */
 } loop;
 
 struct connection {
@@ -63,6 +67,7 @@ struct connection {
         uv_tcp_t tcp;
         uv_pipe_t pipe;
     } socket;
+    tls_stream *tls; /* NULL: it is plain */
     uv_timer_t timer;
     uv_write_t write;
     resp_out sending; /* what libuv is writing */
@@ -76,12 +81,12 @@ struct connection {
     uint8_t open_handles;
 };
 
+/* ---- connection.c ---- */
+
 /* Serves a socket from now on. */
 void connection_welcome(loop *in, const newcomer *who);
 /* Takes notices to sessions of this loop out of its box, and sends what came of them. */
 void loop_deliver(loop *in);
-/* What all connections have to send, after the end of the turn. */
-void loop_send(loop *in);
 /* The loop that this thread runs. */
 extern _Thread_local loop *loop_running;
 /* Goes on with what was read before; sends what came of it; sets the clock. */
@@ -90,5 +95,16 @@ void connection_serve(connection *c);
 void connection_stop(connection *c);
 /* And when that is so on all loops, without grace. */
 void connection_finish(connection *c);
+/* The socket goes at once, the session when its grace is over. */
+void connection_close(connection *c, const char *why);
+
+/* ---- sending.c ---- */
+
+/* Sends what the session has to say; if that is not so yet, at the end of the turn. */
+void connection_send(connection *c);
+/* Sends what TLS has to say of its failure, and nothing else, and closes. */
+void connection_fail(connection *c, const char *why);
+/* What all connections have to send, after the end of the turn. */
+void loop_send(loop *in);
 
 #endif

@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -115,7 +116,7 @@ static void *run_loop(void *context)
 }
 
 /* A socket that was accepted, on the first loop. */
-static void deal_out(void *context, int socket, bool is_unix)
+static void deal_out(void *context, int socket, address_kind kind)
 {
     server *of = context;
     atomic_fetch_add_explicit(&of->accepted, 1, memory_order_relaxed);
@@ -130,7 +131,7 @@ static void deal_out(void *context, int socket, bool is_unix)
         return;
     }
     loop *in = &of->loop[of->next_loop++ % of->loops];
-    *who = (newcomer){.socket = socket, .is_unix = is_unix};
+    *who = (newcomer){.socket = socket, .kind = kind};
     baton_tas_enter(&in->box);
     if (in->last_newcomer != NULL)
         in->last_newcomer->next = who;
@@ -305,6 +306,36 @@ static uint32_t get_descriptors(const serve_settings *settings)
     return capacity;
 }
 
+/* The key that a client makes of the password, too: whoever shakes hands by it has given that. */
+static bool find_key(void *context, const char *identity, uint8_t key[TLS_KEY_BYTES])
+{
+    const server *of = context;
+    if (of->settings->secret == NULL || strcmp(identity, PROOF_TLS_IDENTITY) != 0)
+        return false;
+    proof_of_tls(of->settings->secret, key);
+    return true;
+}
+
+/* If an address asks for it. */
+static bool open_tls(server *of, char complaint[COMPLAINT])
+{
+    const serve_settings *s = of->settings;
+    bool wanted = false;
+    for (uint32_t i = 0; i < s->addresses; i++)
+        wanted = wanted || address_read(s->address[i]).kind == ADDRESS_TLS;
+    if (!wanted)
+        return true;
+    tls_settings how = s->tls;
+    how.asks_for_cert = how.ca != NULL;
+    how.takes_tls12 = true;
+    how.find_key = s->secret != NULL ? find_key : NULL;
+    how.context = of;
+    of->tls = tls_open(&how, complaint);
+    for (uint32_t i = 0; i < of->loops; i++)
+        of->loop[i].tls = of->tls;
+    return of->tls != NULL;
+}
+
 const char *serve(const serve_settings *settings)
 {
     static char complaint[COMPLAINT];
@@ -329,7 +360,7 @@ const char *serve(const serve_settings *settings)
         return "out of memory";
     for (uint32_t i = 0; i < of.loops; i++)
         init_loop(&of, i);
-    if (!settings->backend->open(&of, complaint))
+    if (!open_tls(&of, complaint) || !settings->backend->open(&of, complaint))
         return complaint;
     of.listening = listen_open(&of.loop[0].uv, settings->address, settings->addresses, deal_out,
                                &of, complaint);
@@ -349,6 +380,7 @@ const char *serve(const serve_settings *settings)
         uv_loop_close(&of.loop[i].uv);
     listen_free(of.listening);
     settings->backend->close(&of);
+    tls_close(of.tls);
     free(of.loop);
     log_line(LOG_INFO, "ended", "accepted=%" PRIu64, (uint64_t)of.accepted);
     return NULL;

@@ -5,6 +5,7 @@
 #include "complaint.h"
 #include "log.h"
 #include "session.h"
+#include "tls.h"
 
 struct server;
 
@@ -39,7 +40,7 @@ extern const serve_backend serve_alone;
 typedef struct serve_settings {
     const serve_backend *backend;
     void *context;                      /* the backend's */
-    const char *address[MAX_ADDRESSES]; /* HOST:PORT, or the path of a Unix socket */
+    const char *address[MAX_ADDRESSES]; /* HOST:PORT, tls://HOST:PORT, or a Unix socket's path */
     uint32_t addresses;
     const char *http; /* HOST:PORT of /health and /metrics; NULL: none */
     uint32_t loops;
@@ -54,6 +55,7 @@ typedef struct serve_settings {
     const char *state;  /* file of tokens */
     bool at_once;       /* nobody is held back after a crash */
     const char *secret;
+    tls_settings tls; /* for tls://; files only */
     log_level level;
 } serve_settings;
 

@@ -15,6 +15,7 @@ typedef struct server {
     uint32_t loops;
     uint32_t next_loop;
     listeners *listening;
+    tls_party *tls; /* NULL: no address asks for it */
     uv_timer_t care;
     uint64_t idle_since;
     uint64_t drains_until; /* 0: it does not */

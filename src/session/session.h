@@ -94,6 +94,8 @@ void session_stop_waiting(session *me);
  * it is too early to look at that: then the command comes again.
  */
 void session_auth(const order *o);
+/* It has shown that it knows the secret, by other means. */
+void session_trust(session *me);
 bool session_authenticate(const order *o, resp_word secret);
 
 /* `post` as in lock_backend.h. */

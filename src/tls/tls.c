@@ -228,6 +228,7 @@ tls_stream *tls_dial_by_key(tls_party *p, const char *identity, const uint8_t ke
     s->by_key = true;
     memcpy(s->identity, identity, strlen(identity) + 1);
     memcpy(s->key, key, TLS_KEY_BYTES);
+    SSL_set_min_proto_version(s->ssl, TLS1_3_VERSION);
     SSL_set_ciphersuites(s->ssl, "TLS_AES_128_GCM_SHA256"); /* with another, the key is not used */
     return dial(s);
 }
@@ -340,9 +341,18 @@ size_t tls_unsent(const tls_stream *s, const char **at)
     return count > 0 ? (size_t)count : 0;
 }
 
-void tls_sent(tls_stream *s)
+void tls_sent(tls_stream *s, size_t count)
 {
-    (void)BIO_reset(s->to_network);
+    char scratch[4096];
+    if (count == BIO_ctrl_pending(s->to_network)) {
+        (void)BIO_reset(s->to_network);
+        return;
+    }
+    for (int taken; count > 0; count -= (size_t)taken) {
+        size_t now = count < sizeof scratch ? count : sizeof scratch;
+        taken = BIO_read(s->to_network, scratch, (int)now);
+        assert(taken > 0);
+    }
 }
 
 /* ---- streams: who is there ---- */

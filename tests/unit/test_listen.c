@@ -116,14 +116,14 @@ static void test_socket(void **state)
 
 static int accepted, accepted_unix;
 
-static void accept_it(void *context, int socket, bool is_unix)
+static void accept_it(void *context, int socket, address_kind kind)
 {
     assert_ptr_equal(context, &accepted);
     assert_true((fcntl(socket, F_GETFD) & FD_CLOEXEC) != 0);
     send(socket, "hello", 5, MSG_NOSIGNAL); /* it may be one who only looks, and is gone */
     close(socket);
     accepted++;
-    accepted_unix += is_unix;
+    accepted_unix += kind == ADDRESS_UNIX;
 }
 
 static listeners *open_some(uv_loop_t *loop, const char *const *address, uint32_t count,

@@ -87,7 +87,7 @@ static size_t hand_over(tls_stream *from, tls_stream *to, size_t piece, size_t a
     size_t count = tls_unsent(from, &at);
     char *bytes = malloc(count + 1);
     memcpy(bytes, at, count);
-    tls_sent(from);
+    tls_sent(from, count);
     for (size_t done = 0;
          done < count && tls_feed(to, bytes + done, piece < count - done ? piece : count - done);
          done += piece)
@@ -356,7 +356,7 @@ static void test_version(void **state)
             size_t more = tls_unsent(s, &its);
             if (more > 0)
                 BIO_write(in, its, (int)more);
-            tls_sent(s);
+            tls_sent(s, more);
         }
         assert_int_equal(tls_is_ready(s), allowed);
         if (!allowed)

@@ -21,7 +21,7 @@ class Server(Process):
         super().__init__(world, world.unique(name), [*command, *options])
         self.start(*before)
         listening = 1 + bool(port)
-        wait_for(lambda: self.text().count("event=listening") == listening or self.has_ended())
+        wait_for(lambda: self.text().count("event=listening") >= listening or self.has_ended())
         self.port = self.said(r"event=listening .*at=127\.0\.0\.1:(\d+)") if port else None
         if http is not None:
             wait_for(lambda: "event=http" in self.text() or self.has_ended())
