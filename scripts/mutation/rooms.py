@@ -51,6 +51,8 @@ TESTS = {
     " tests/e2e/test_cluster_input.py (baton); tests/e2e/test_cluster_sessions.py (baton);"
     " tests/e2e/test_node_drain.py (baton)",
     "embed": "tests/e2e/with_scratch.sh embed_live (embed_live)",
+    "client/book.c": "test_book; test_client;"
+    " tests/e2e/with_scratch.sh client_live baton (baton client_live)",
     "client/drift.c": "test_drift",
     "client/watch.c": "test_watch",
     "client": "test_client; tests/e2e/with_scratch.sh client_live baton (baton client_live)",

@@ -47,15 +47,14 @@ static int look_up(const char *host, const char *port, int flags, book_entry *fo
     if (code != 0)
         return error_of(code);
     found->count = 0;
-    for (const struct addrinfo *one = all; one != NULL; one = one->ai_next) {
-        if (found->count == BOOK_ADDRESSES || one->ai_addrlen > sizeof found->address[0].at)
-            continue;
+    const struct addrinfo *one = all; /* there is at least one */
+    for (; one != NULL && found->count < BOOK_ADDRESSES; one = one->ai_next) {
         book_address *to = &found->address[found->count++];
         memcpy(&to->at, one->ai_addr, one->ai_addrlen);
         to->bytes = one->ai_addrlen;
     }
     freeaddrinfo(all);
-    return found->count > 0 ? 0 : EHOSTUNREACH;
+    return 0;
 }
 
 /* By who has the mutex; frees it with the last one. */
