@@ -466,3 +466,25 @@ void server_that_is_silent_at_first(void **unused)
     assert_int_equal(false_server_count(actors[1].server), 1);
     baton_client_close(c);
 }
+
+static bool cut_off(void *context, asked *what)
+{
+    (void)context;
+    what->cuts = is(what, "HELLO");
+    return what->cuts;
+}
+
+/* Whatever errno was when the process called. */
+void error_from_before_means_nothing(void **unused)
+{
+    (void)unused;
+    static const int before[] = {0, EAGAIN, EINTR};
+    actors[0].answers = cut_off;
+    for (int i = 0; i < 3; i++) {
+        baton_client *c = NULL;
+        errno = before[i];
+        assert_int_equal(baton_client_open(&(baton_client_options){.address = actors[0].path}, &c),
+                         BATON_UNREACHABLE);
+        assert_int_equal(errno, ECONNRESET);
+    }
+}

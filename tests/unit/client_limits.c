@@ -1,10 +1,12 @@
-/* How much there may be of everything: lines, idle ones, bytes that nobody reads. */
+/* How much there may be of everything: lines, idle ones, bytes that nobody reads, wakings. */
 #include "false_nodes.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 
 enum { MOST_LINES = 1024, MOST_IDLE = 16 };
@@ -249,4 +251,36 @@ void server_that_reads_slowly(void **unused)
     }
     assert_int_equal(connections(), 1);
     baton_client_close(writes);
+}
+
+/* ---- a thread that sleeps ---- */
+
+static atomic_int sleeps; /* of keepers: nobody else here uses epoll */
+
+/* In front of the system's. */
+int epoll_wait(int at, struct epoll_event *events, int max, int timeout)
+{
+    typedef int wait(int, struct epoll_event *, int, int);
+    wait *by_the_system = (wait *)dlsym(RTLD_NEXT, "epoll_wait");
+    sleeps++;
+    return by_the_system(at, events, max, timeout);
+}
+
+/* It is woken for what comes, and for room to send only while there is something to be sent. */
+void keeper_sleeps_when_nothing_is_due(void **unused)
+{
+    (void)unused;
+    enum { FEW = 20 };
+    uint64_t tried;
+    baton_client *c = open_at(list, (baton_client_options){.lease_ms = 60000});
+    uint64_t waited = lock(c, "waited");
+    assert_int_equal(baton_client_try(c, "tried", &tried), BATON_OK);
+    int before = sleeps;
+    rest(200);
+    assert_true(sleeps < before + FEW);
+    assert_int_equal(baton_client_exit(c, "waited", waited), BATON_OK);
+    before = sleeps;
+    rest(200); /* now that a line is idle */
+    assert_true(sleeps < before + FEW);
+    baton_client_close(c);
 }

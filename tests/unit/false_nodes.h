@@ -57,6 +57,7 @@ void longest_path(void **unused);
 void answers_to_who_connects(void **unused);
 void answers_to_who_proves(void **unused);
 void server_that_is_silent_at_first(void **unused);
+void error_from_before_means_nothing(void **unused);
 /* client_pushes.c */
 void pushes_that_mean_nothing(void **unused);
 void gate_opens_over_the_main_line_only(void **unused);
@@ -84,6 +85,11 @@ void few_lines_are_kept_idle(void **unused);
 void nothing_is_left(void **unused);
 void names_are_forgotten(void **unused);
 void server_that_reads_slowly(void **unused);
+void keeper_sleeps_when_nothing_is_due(void **unused);
+/* client_ends.c */
+void all_that_is_held_is_left(void **unused);
+void child_that_closes_twice(void **unused);
+void farewell_is_said_where_it_is_held(void **unused);
 /* client_false.c */
 void operation_of_a_lock_that_is_taken_away(void **unused);
 void line_of_an_ejected_section_is_used_again(void **unused);
