@@ -18,7 +18,8 @@ TESTS = {
     " test_lease; test_history; test_litmus; tests/e2e/cli.sh (baton); tests/e2e/test_http.py (baton)",
     "reg": "test_set; baton-check park -n 3 -m c11; baton-check park-lock; test_locks",
     "lock": "test_misuse; test_set; baton-check --all --quick; test_steps; test_locks",
-    "collect": "test_board; baton-check --all --quick; test_collect",
+    "collect": "test_board; baton-check --all --quick; test_collect;"
+    " scripts/theorems L10-22k3 L10-7k3 L10-7f2 L10-8k3 L10-8f1 L10-8f2 (baton-check)",
     "board": "test_board",
     "resp": "test_resp; test_reply; test_sha256; test_proof; test_peers; test_peer_hello; test_lease;"
     " tests/e2e/test_password.py (baton)",

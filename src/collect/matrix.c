@@ -46,7 +46,8 @@ static bool look_at(finder *f, baton_word where)
 /*
  * Diagonal after diagonal, only what can be reached from a marked node of the one before, until
  * nothing is marked. marked[] is about the rows low to high of the last diagonal that was looked
- * at; what few have marked is found without going through the whole triangle.
+ * at, the first and the last of which are marked; what few have marked is found without going
+ * through the whole triangle.
  */
 static void visit(finder *f)
 {
@@ -58,9 +59,8 @@ static void visit(finder *f)
         uint32_t lowest = low;
         uint32_t highest = high + 1;
         any = false;
-        marked[highest] = false;
         for (uint32_t row = highest + 1; row-- > lowest;) {
-            bool reached = marked[row] || (row > lowest && marked[row - 1]);
+            bool reached = row == lowest || marked[row - 1] || marked[row];
             marked[row] = reached && look_at(f, at(row, d - row));
             if (!marked[row])
                 continue;
