@@ -106,6 +106,29 @@ void gate_opens_over_the_main_line_only(void **unused)
     baton_client_close(c);
 }
 
+static bool cut_next(void *context, asked *what)
+{
+    (void)context;
+    what->cuts = is_odd;
+    return is_odd;
+}
+
+/* Over the next one, nobody would hear that it opens. */
+void gate_opens_when_the_main_line_breaks(void **unused)
+{
+    (void)unused;
+    uint64_t mine;
+    actors[0].answers = note;
+    baton_client *c = open_at(actors[0].path, (baton_client_options){0});
+    is_odd = true;
+    assert_int_equal(baton_client_try(c, "gate", &mine), BATON_BUSY);
+    actors[0].answers = cut_next;
+    assert_int_equal(baton_client_try(c, "cut", &mine), BATON_UNREACHABLE);
+    is_odd = false;
+    assert_int_equal(baton_client_try(c, "gate", &mine), BATON_OK);
+    baton_client_close(c);
+}
+
 /* ---- sections that go on in another epoch ---- */
 
 void section_is_kept(void **unused)
@@ -211,13 +234,6 @@ void line_of_a_lost_section_is_used_again(void **unused)
     }
     assert_int_equal(connections(), 2);
     baton_client_close(c);
-}
-
-static bool cut_next(void *context, asked *what)
-{
-    (void)context;
-    what->cuts = is_odd;
-    return is_odd;
 }
 
 /* Of those that nobody asks for, the last are kept. */

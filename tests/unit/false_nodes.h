@@ -61,6 +61,7 @@ void error_from_before_means_nothing(void **unused);
 /* client_pushes.c */
 void pushes_that_mean_nothing(void **unused);
 void gate_opens_over_the_main_line_only(void **unused);
+void gate_opens_when_the_main_line_breaks(void **unused);
 void section_is_kept(void **unused);
 void losses_are_told_one_by_one(void **unused);
 void losses_wait_for_who_is_told(void **unused);
@@ -86,6 +87,8 @@ void nothing_is_left(void **unused);
 void names_are_forgotten(void **unused);
 void server_that_reads_slowly(void **unused);
 void keeper_sleeps_when_nothing_is_due(void **unused);
+/* client_sockets.c */
+void sockets_that_are_slow(void **unused);
 /* client_ends.c */
 void all_that_is_held_is_left(void **unused);
 void child_that_closes_twice(void **unused);
