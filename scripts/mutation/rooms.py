@@ -52,11 +52,12 @@ TESTS = {
     " tests/e2e/test_cluster_input.py (baton); tests/e2e/test_cluster_sessions.py (baton);"
     " tests/e2e/test_node_drain.py (baton)",
     "embed": "tests/e2e/with_scratch.sh embed_live (embed_live)",
-    "client/book.c": "test_book; test_client;"
+    "client/book.c": "test_book; test_client_memory; test_client;"
     " tests/e2e/with_scratch.sh client_live baton (baton client_live)",
     "client/drift.c": "test_drift",
     "client/watch.c": "test_watch",
-    "client": "test_client; tests/e2e/with_scratch.sh client_live baton (baton client_live)",
+    "client": "test_client_memory; test_client;"
+    " tests/e2e/with_scratch.sh client_live baton (baton client_live)",
     "cli/top* cli/text.c": "test_top; tests/e2e/top.sh (baton board_actor)",
     "cli/run* cli/server_paths.c": "test_server_paths; tests/e2e/run.sh (baton)",
     "cli/held.c cli/release.c": "test_commands; tests/e2e/test_password.py (baton); tests/e2e/run.sh (baton)",
