@@ -3,11 +3,14 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST_LINES = 1024, MOST_IDLE = 16 };
 
@@ -291,4 +294,44 @@ void keeper_sleeps_when_nothing_is_due(void **unused)
         expect_sleep(c); /* with a line that is idle */
         baton_client_close(c);
     }
+}
+
+/* Who calls reads the answer, too: that needs no other thread. */
+void keeper_sleeps_beside_who_calls(void **unused)
+{
+    (void)unused;
+    enum { CALLS = 300, FEW = 20 };
+    baton_client *c = open_at(actors[0].path, (baton_client_options){0});
+    uint64_t mine = lock(c, "held");
+    int before = sleeps;
+    for (int i = 0; i < CALLS; i++) {
+        uint64_t tried;
+        assert_int_equal(baton_client_try(c, "tried", &tried), BATON_OK);
+        assert_int_equal(increment(c, "held", mine), BATON_OK);
+        assert_int_equal(baton_client_exit(c, "tried", tried), BATON_OK);
+    }
+    assert_true(sleeps < before + FEW);
+    baton_client_close(c);
+}
+
+/* A connection that has ended here does not end while a child has a copy of it. */
+void keeper_sleeps_beside_a_child(void **unused)
+{
+    (void)unused;
+    enum { WAITING_LINE = 1 };
+    baton_client *c = open_at(actors[0].path, (baton_client_options){0});
+    uint64_t mine = lock(c, "held");
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(PATIENCE_MS / 1000); /* if nobody ends it */
+        pause();
+        _exit(0);
+    }
+    false_server_say(actors[0].server, WAITING_LINE, "!!\r\n"); /* which makes no sense */
+    await_lost(c, "held", mine);
+    expect_sleep(c);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    baton_client_close(c);
 }

@@ -87,6 +87,8 @@ void nothing_is_left(void **unused);
 void names_are_forgotten(void **unused);
 void server_that_reads_slowly(void **unused);
 void keeper_sleeps_when_nothing_is_due(void **unused);
+void keeper_sleeps_beside_who_calls(void **unused);
+void keeper_sleeps_beside_a_child(void **unused);
 /* client_sockets.c */
 void sockets_that_are_slow(void **unused);
 /* client_ends.c */

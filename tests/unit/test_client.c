@@ -51,6 +51,8 @@ int main(void)
         at_false_nodes(server_that_reads_slowly),
         at_false_nodes(sockets_that_are_slow),
         at_false_nodes(keeper_sleeps_when_nothing_is_due),
+        at_false_nodes(keeper_sleeps_beside_who_calls),
+        at_false_nodes(keeper_sleeps_beside_a_child),
         at_false_nodes(all_that_is_held_is_left),
         at_false_nodes(child_that_closes_twice),
         at_false_nodes(farewell_is_said_where_it_is_held),
