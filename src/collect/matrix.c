@@ -51,7 +51,7 @@ static bool look_at(finder *f, baton_word where)
  */
 static void visit(finder *f)
 {
-    bool marked[BATON_MAX_IN_MATRIX + 1];
+    bool marked[BATON_MAX_IN_MATRIX];
     uint32_t low = 0;
     uint32_t high = 0;
     bool any = marked[0] = look_at(f, at(0, 0));

@@ -91,7 +91,8 @@ static baton_word slot_read_by(const parts *in, uint32_t id, uint32_t collector,
             return 0;
         seen = reg_read(reads, acquire);
     }
-    return seen > asked && seen <= asked + in->collectors + 2 ? seen - asked : 0;
+    baton_word slot = seen - asked; /* too large if it is of a lower id: it wraps round */
+    return slot <= in->collectors + 2 ? slot : 0;
 }
 
 static void write_wide(const parts *in, uint32_t id, const char *value)

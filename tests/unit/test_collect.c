@@ -3,6 +3,7 @@
  * and go, values of all sizes, threads at work, and processes that are killed in the middle.
  */
 #include "baton/collect.h"
+#include "layout.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -23,7 +24,8 @@ enum { SANITIZED = 0 };
 #endif
 
 enum { MAX_IDS = 64, WIDE = 200, WIDEST = 4096, GUARD = 0x5a };
-enum { VERSION = 8, AFTER_VERSION = 16, HEADER = 56 }; /* bytes: of the layout, of a word */
+/* Bytes of the header: the version is that of the layout, and how many bytes a word has. */
+enum { VERSION = 8, AFTER_VERSION = 16, NAME = 16, COUNTS = 24, BYTES = 40, SUM = 48, HEADER = 56 };
 
 /* A value says up to its end whose it is and which version, from 1: one made of two shows. */
 static void fill(char *value, size_t bytes, uint64_t stamp)
@@ -184,6 +186,36 @@ static void test_damaged_header(void **state)
     assert_ptr_equal(found, made);
     assert_int_equal(baton_collect_owner(made, 0), 0); /* none of it has joined anybody */
     free(made);
+}
+
+/* A header whose sum is right: what it says must make sense, too. */
+static void test_forged_header(void **state)
+{
+    static const struct {
+        size_t at;
+        const char *bytes; /* as many as count */
+        size_t count;
+        int error;
+    } rows[] = {
+        {NAME + 7, "x", 1, BATON_NOT_COLLECT}, /* has no end */
+        {NAME, "list\0\0\0", 8, BATON_NOT_COLLECT},
+        {COUNTS, "\0\0\0\0", 4, BATON_NOT_COLLECT},
+        {COUNTS + 4, "\0\0\0\0", 4, BATON_NOT_COLLECT},
+        {COUNTS, "\xff\xff\xff\xff", 4, BATON_NOT_COLLECT},
+        {BYTES, "\1", 1, BATON_NOT_COLLECT},
+        {VERSION, "\x7f", 1, BATON_OTHER_VERSION},
+        {VERSION + 4, "\x7f", 1, BATON_OTHER_VERSION},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        baton_collect *made = make(*state, NULL), *found = NULL;
+        char *memory = (char *)made;
+        memcpy(memory + rows[i].at, rows[i].bytes, rows[i].count);
+        uint64_t sum = checksum_of(memory + VERSION, memory + SUM);
+        memcpy(memory + SUM, &sum, sizeof sum);
+        assert_int_equal(baton_collect_attach(memory, SIZE_MAX, &found), rows[i].error);
+        assert_null(found);
+        free(made);
+    }
 }
 
 /* Storers and collectors do it alike: the same test, for three of both. */
@@ -468,6 +500,7 @@ int main(void)
         }
         suite_add(&s, test_memory, wide, "%s: memory that is not right", name);
         suite_add(&s, test_damaged_header, wide, "%s: any damaged bit of the header", name);
+        suite_add(&s, test_forged_header, wide, "%s: a header that makes no sense", name);
         suite_add(&s, test_storers, wide, "%s: storers come, go and take over", name);
         suite_add(&s, test_collectors, wide, "%s: collectors come, go and take over", name);
         suite_add(&s, test_threads, narrow, "%s: threads, narrow values", name);
