@@ -44,7 +44,9 @@ TESTS = {
     "serve/listen.c": "test_listen; tests/e2e/test_serve.py (baton)",
     "serve/tokens.c": "test_tokens; tests/e2e/test_restart.py (baton)",
     "serve": "tests/e2e/test_password.py (baton); tests/e2e/test_restart.py (baton);"
-    " tests/e2e/test_http.py (baton); tests/e2e/test_serve.py (baton)",
+    " tests/e2e/test_http.py (baton); tests/e2e/test_serve.py (baton);"
+    " tests/e2e/test_crowd.py (baton); tests/e2e/test_attacks.py (baton);"
+    " tests/e2e/test_node_drain.py (baton)",
     "etcd": "test_etcd; test_etcd_place; test_etcd_requests; tests/e2e/test_etcd_tls.py (baton);"
     " tests/e2e/test_etcd_engine.py (baton)",
     "node/engine.c": "tests/e2e/test_etcd_engine.py (baton); tests/e2e/test_cluster_etcd.py (baton)",
