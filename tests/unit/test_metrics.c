@@ -142,13 +142,18 @@ static void test_long_help(void **state)
 {
     (void)state;
     char help[400], name[] = "baton_long";
-    resp_out out = {.max = 65536};
-    memset(help, 'x', sizeof help - 1);
-    help[sizeof help - 1] = '\0';
-    metrics_gauge(&out, name, 1, help);
-    assert_true(out.bytes > 255 && out.bytes < 300);
-    assert_int_equal(memchr(out.at, '\0', out.bytes) == NULL, 1);
-    resp_free(&out);
+    size_t around = strlen("# HELP baton_long \n# TYPE baton_long gauge\n");
+    size_t most = 255;
+    for (size_t length = 150; length < sizeof help; length++) {
+        resp_out out = {.max = 65536};
+        memset(help, 'x', length);
+        help[length] = '\0';
+        metrics_gauge(&out, name, 1, help);
+        size_t head = around + length < most ? around + length : most;
+        assert_int_equal(out.bytes, head + strlen("baton_long 1\n"));
+        assert_null(memchr(out.at, '\0', out.bytes));
+        resp_free(&out);
+    }
 }
 
 int main(void)
