@@ -1,5 +1,6 @@
 """What somebody would do who wants the lock service to fail others."""
 
+import re
 import socket
 import time
 
@@ -43,6 +44,23 @@ def test_flood_is_answered_in_order(world, connect):
     assert flood.reply() > token
     for i in range(500, 1000):
         assert flood.reply() == b"%d" % i
+
+
+def test_waiter_goes_before_later_commands(world, connect):
+    """what a waiter wants next counts before what others say after the exit that lets it in"""
+    server = world.server("--loops", 1)
+    holder, waiter, other = connect(server), connect(server), connect(server)
+    token = holder("TRY", "first")
+    waiter.raw(b"LOCK first\r\nTRY second\r\n")
+    wait_for(lambda: info(holder, "waiting") == 1)
+    server.pause()
+    holder.send("EXIT", "first", token)
+    other.send("TRY", "second")
+    server.resume()
+    assert holder.reply() == 1
+    assert waiter.reply() > token
+    assert waiter.reply() > 0
+    assert other.reply() < 0
 
 
 @pytest.mark.parametrize("head", (b"POST / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n"))
@@ -160,6 +178,19 @@ def test_silent_strangers_keep_nobody_out(guarded):
         assert ask(good, b"PING") == b"+PONG\r\n"
 
 
+def test_some_strangers_are_always_heard(world):
+    """where few may connect, eight may still be without the password; one more, and one leaves"""
+    file = world.secret(PASSWORD, "password")
+    server = world.server("--loops", 1, "--max-connections", 20, "--auth-file", file, port=True)
+    crowd = [stranger(server) for _ in range(8)]
+    assert all(ask(one, b"PING") == b"+PONG\r\n" for one in crowd)
+    crowd.append(stranger(server))
+    assert crowd[0].recv(4096) == b""
+    assert all(ask(one, b"PING") == b"+PONG\r\n" for one in crowd[1:])
+    for one in crowd:
+        one.close()
+
+
 def test_guesses_wait_for_each_other(guarded):
     """after some wrong passwords the next one is not looked at before a pause; the log has them"""
     seen = []
@@ -171,7 +202,13 @@ def test_guesses_wait_for_each_other(guarded):
     assert sum(seen[4:]) > 0.1, seen
     with stranger(guarded) as good:
         assert ask(good, b"AUTH " + PASSWORD.encode(), b"PING").startswith(b"+OK\r\n")
-    wait_for(lambda: 'what="wrong password"' in guarded.text())
+
+    def told():
+        found = re.findall(r'event=audit what="wrong password" times=(\d+)', guarded.text())
+        return [int(times) for times in found]
+
+    wait_for(lambda: sum(told()) == len(seen))
+    assert 0 not in told()
 
 
 def test_stranger_must_leave_in_time(guarded):

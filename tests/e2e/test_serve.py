@@ -411,6 +411,14 @@ def test_idle_exit(server, connect):
     assert idle.wait() == 0 and "why=idle" in idle.text()
 
 
+def test_idle_exit_begins_with_the_server(world, server):
+    """with --idle-exit it waits for the first connection as long as for any other"""
+    world.write("fresh.tokens", "baton tokens 2\n1\nlease 300\n")
+    idle = server("--loops", "1", "--idle-exit", "600000", name="fresh")
+    wait_for(lambda: "event=open" in idle.text() or idle.has_ended())  # it has looked twice
+    assert "why=idle" not in idle.text()
+
+
 def test_ends_on_sigterm(server, connect):
     """it ends on SIGTERM, with what it has said, and removes nothing that it needs again"""
     ending = server()
