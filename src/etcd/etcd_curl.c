@@ -45,7 +45,6 @@ CURL *etcd_curl(const etcd_settings *settings)
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 1L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 1L);
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* whatever the environment says */
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     set_trust(curl, settings);
