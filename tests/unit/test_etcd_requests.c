@@ -5,6 +5,8 @@
 #include "etcd.h"
 #include "unit.h"
 
+#include <curl/curl.h>
+#include <dlfcn.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -205,6 +207,28 @@ static void stop(server *s)
         usleep(1000);
 }
 
+/* ---- libcurl, as far as it is watched, or fails ---- */
+
+static bool has_memory = true;
+static int errors; /* of sockets, as libcurl was told */
+
+typedef CURLMcode add_handle(CURLM *multi, CURL *one);
+
+CURLMcode curl_multi_add_handle(CURLM *multi, CURL *one)
+{
+    add_handle *real = (add_handle *)dlsym(RTLD_NEXT, "curl_multi_add_handle");
+    return has_memory ? real(multi, one) : CURLM_OUT_OF_MEMORY;
+}
+
+typedef CURLMcode socket_action(CURLM *multi, curl_socket_t at, int what, int *running);
+
+CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t at, int what, int *running)
+{
+    socket_action *real = (socket_action *)dlsym(RTLD_NEXT, "curl_multi_socket_action");
+    errors += (what & CURL_CSELECT_ERR) != 0;
+    return real(multi, at, what, running);
+}
+
 /* ---- who asks ---- */
 
 typedef struct outcome {
@@ -322,6 +346,27 @@ static void test_decided(void **state)
         assert_string_equal(one.value, value);
     }
     assert_true(etcd_is_reached(scene.etcd));
+    assert_int_equal(errors, 0);
+    end();
+}
+
+/* It can be asked again when there is memory. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    outcome one = {0};
+    begin(1);
+    RUN_UNTIL(etcd_is_reached(scene.etcd));
+    has_memory = false;
+    for (int i = 0; i < 2 * ETCD_MAX_AT_ONCE; i++) {
+        assert_true(etcd_is_ready(scene.etcd));
+        assert_false(propose(&one, 1, "value"));
+    }
+    has_memory = true;
+    assert_int_equal(one.times, 0);
+    assert_true(propose(&one, 1, "value"));
+    RUN_UNTIL(one.times == 1);
+    assert_string_equal(one.value, "value");
     end();
 }
 
@@ -504,6 +549,7 @@ static int set_up(void **state)
 {
     (void)state;
     alarm(3 * PATIENCE_MS / 1000); /* lest it wait for ever */
+    errors = 0;
     for (int i = 0; i < BOTH; i++)
         start(&servers[i]);
     return 0;
@@ -523,17 +569,10 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        at_servers(test_decided),
-        at_servers(test_many),
-        at_servers(test_long_key),
-        at_servers(test_refused),
-        at_servers(test_no_etcd),
-        at_servers(test_nonsense),
-        at_servers(test_gone),
-        at_servers(test_foreign),
-        at_servers(test_endless),
-        at_servers(test_next_address),
-        at_servers(test_found_elsewhere),
+        at_servers(test_decided),  at_servers(test_no_memory),    at_servers(test_many),
+        at_servers(test_long_key), at_servers(test_refused),      at_servers(test_no_etcd),
+        at_servers(test_nonsense), at_servers(test_gone),         at_servers(test_foreign),
+        at_servers(test_endless),  at_servers(test_next_address), at_servers(test_found_elsewhere),
         at_servers(test_closed),
     };
     return cmocka_run_group_tests_name("etcd requests", tests, NULL, NULL);
