@@ -2,16 +2,33 @@
 #include "etcd_place.h"
 #include "unit.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-/* In place of the system's: nobody has a name. */
+/* In place of the system's: only etcd.home has a name, and two addresses. */
 int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
                 struct addrinfo **found)
 {
-    (void)host, (void)port, (void)hints, (void)found;
-    return EAI_NONAME;
+    static struct sockaddr_in of4 = {.sin_family = AF_INET};
+    static struct sockaddr_in6 of6 = {.sin6_family = AF_INET6};
+    static struct addrinfo second = {.ai_addr = (struct sockaddr *)&of6, .ai_addrlen = sizeof of6};
+    static struct addrinfo first = {
+        .ai_addr = (struct sockaddr *)&of4, .ai_addrlen = sizeof of4, .ai_next = &second};
+    (void)port, (void)hints;
+    if (strcmp(host, "etcd.home") != 0)
+        return EAI_NONAME;
+    inet_pton(AF_INET, "10.0.0.7", &of4.sin_addr);
+    inet_pton(AF_INET6, "fd00::7", &of6.sin6_addr);
+    *found = &first;
+    return 0;
+}
+
+void freeaddrinfo(struct addrinfo *all)
+{
+    (void)all;
 }
 
 typedef struct scene {
@@ -102,6 +119,43 @@ static void test_patience(void **state)
     end(s);
 }
 
+/* In milliseconds; each address has failed as often as any other. */
+static void test_how_long(void **state)
+{
+    static const struct {
+        uint32_t failed;
+        uint64_t connecting, patience;
+    } rows[] = {{0, 1000, 3000},   {1, 2000, 6000},   {2, 4000, 12000},  {3, 8000, 24000},
+                {4, 10000, 48000}, {5, 10000, 60000}, {50, 10000, 60000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        scene *s = begin("http://10.0.0.1:1,http://10.0.0.2:1");
+        fail_all(&s->place, rows[i].failed);
+        assert_int_equal(place_connecting(&s->place), rows[i].connecting);
+        assert_int_equal(place_patience(&s->place), rows[i].patience);
+        place_reached(&s->place, 0, 1501); /* so it may take a bit more the next time */
+        assert_int_equal(place_connecting(&s->place), 1000);
+        assert_int_equal(place_patience(&s->place), 3002);
+        end(s);
+    }
+}
+
+static void test_rest(void **state)
+{
+    static const uint64_t pauses[] = {50, 100, 200, 400, 800, 1000, 1000};
+    scene *s = begin("http://10.0.0.1:1,http://10.0.0.2:1");
+    etcd_place *p = &s->place;
+    (void)state;
+    for (size_t i = 0; i < sizeof pauses / sizeof pauses[0]; i++) {
+        place_lost(p, 0, "gone");
+        assert_int_equal(p->rests_until, uv_now(&s->loop));
+        place_lost(p, 1, "gone");
+        assert_int_equal(p->rests_until, uv_now(&s->loop) + pauses[i]);
+        p->rests_until = 0; /* it has rested */
+    }
+    end(s);
+}
+
 /* While the one in use may be waited for, the others are looked at, each in its turn. */
 static void test_scout(void **state)
 {
@@ -167,14 +221,47 @@ static void test_no_such_name(void **state)
     end(s);
 }
 
+/* As libcurl wants to have it. */
+static void test_known_name(void **state)
+{
+    scene *s = begin("http://etcd.home:2379");
+    etcd_place *p = &s->place;
+    (void)state;
+    assert_false(place_is_found(p));
+    while (!place_is_found(p))
+        uv_run(&s->loop, UV_RUN_ONCE);
+    assert_string_equal(p->named[0].hosts, "etcd.home:2379:10.0.0.7,[fd00::7]");
+    assert_int_equal(lines(s), 0);
+    end(s);
+}
+
+/* What a scout is to look at must have an address as well. */
+static void test_scout_by_name(void **state)
+{
+    scene *s = begin("http://10.0.0.1:1,http://10.0.0.2:1,http://etcd.home:1");
+    etcd_place *p = &s->place;
+    (void)state;
+    place_lost(p, 0, "gone");
+    assert_int_equal(place_scout(p), PLACE_NOWHERE); /* not known yet, but asked for */
+    assert_int_equal(place_scout(p), 0);
+    while (p->named[2].hosts[0] == '\0')
+        uv_run(&s->loop, UV_RUN_ONCE);
+    assert_int_equal(place_scout(p), 2);
+    end(s);
+}
+
 int main(void)
 {
     static suite s;
     suite_add(&s, test_in_turn, NULL, "addresses are used in turn");
     suite_add(&s, test_patience, NULL, "patience grows from round to round");
+    suite_add(&s, test_how_long, NULL, "how long that is");
+    suite_add(&s, test_rest, NULL, "a rest after each round, and each longer than the one before");
     suite_add(&s, test_scout, NULL, "others are looked at while etcd is lost");
     suite_add(&s, test_scout_alone, NULL, "there may be no others");
     suite_add(&s, test_reasons, NULL, "each reason is said once");
     suite_add(&s, test_no_such_name, NULL, "a name that nobody knows");
+    suite_add(&s, test_known_name, NULL, "a name, and what it means");
+    suite_add(&s, test_scout_by_name, NULL, "others are looked at when they are found");
     return suite_run(&s, "etcd_place");
 }
