@@ -8,6 +8,7 @@
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -370,6 +371,59 @@ static void test_no_memory(void **state)
     end();
 }
 
+/* The descriptor of a connection to that server. */
+static int find_connection(const server *s)
+{
+    for (int at = 3; at < 1000; at++) {
+        struct sockaddr_in there;
+        socklen_t bytes = sizeof there;
+        if (getpeername(at, (struct sockaddr *)&there, &bytes) == 0 &&
+            there.sin_family == AF_INET && there.sin_port == htons(s->port))
+            return at;
+    }
+    return -1;
+}
+
+static int option_of(int socket, int level, int option)
+{
+    int value = -1;
+    socklen_t bytes = sizeof value;
+    assert_int_equal(getsockopt(socket, level, option, &value, &bytes), 0);
+    return value;
+}
+
+/* A host that is gone says nothing: TCP must find out by itself, and soon. */
+static void test_gone_host_is_noticed(void **state)
+{
+    (void)state;
+    begin(1);
+    RUN_UNTIL(etcd_is_reached(scene.etcd));
+    int at = find_connection(&servers[0]);
+    assert_true(at >= 0);
+    assert_int_equal(option_of(at, IPPROTO_TCP, TCP_USER_TIMEOUT), 3000);
+    assert_int_not_equal(option_of(at, SOL_SOCKET, SO_KEEPALIVE), 0);
+    assert_int_equal(option_of(at, IPPROTO_TCP, TCP_KEEPIDLE), 1);
+    assert_int_equal(option_of(at, IPPROTO_TCP, TCP_KEEPINTVL), 1);
+    end();
+}
+
+/* Whatever the environment says, no proxy is asked. */
+static void test_no_proxy(void **state)
+{
+    (void)state;
+    char proxy[64];
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%u", servers[1].port);
+    servers[1].to_looks = GONE;
+    setenv("http_proxy", proxy, 1);
+    setenv("all_proxy", proxy, 1);
+    begin(1);
+    RUN_UNTIL(servers[0].looked > 0);
+    RUN_UNTIL(etcd_is_reached(scene.etcd));
+    end();
+    unsetenv("http_proxy");
+    unsetenv("all_proxy");
+}
+
 /* As many as may be at once; each is told, once. */
 static void test_many(void **state)
 {
@@ -569,10 +623,20 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        at_servers(test_decided),  at_servers(test_no_memory),    at_servers(test_many),
-        at_servers(test_long_key), at_servers(test_refused),      at_servers(test_no_etcd),
-        at_servers(test_nonsense), at_servers(test_gone),         at_servers(test_foreign),
-        at_servers(test_endless),  at_servers(test_next_address), at_servers(test_found_elsewhere),
+        at_servers(test_decided),
+        at_servers(test_no_memory),
+        at_servers(test_gone_host_is_noticed),
+        at_servers(test_no_proxy),
+        at_servers(test_many),
+        at_servers(test_long_key),
+        at_servers(test_refused),
+        at_servers(test_no_etcd),
+        at_servers(test_nonsense),
+        at_servers(test_gone),
+        at_servers(test_foreign),
+        at_servers(test_endless),
+        at_servers(test_next_address),
+        at_servers(test_found_elsewhere),
         at_servers(test_closed),
     };
     return cmocka_run_group_tests_name("etcd requests", tests, NULL, NULL);
