@@ -63,6 +63,34 @@ def test_waiter_goes_before_later_commands(world, connect):
     assert other.reply() < 0
 
 
+def test_waiter_fills_no_memory(world, connect):
+    """who waits and goes on sending is read no further, until it is let in"""
+    server = world.server("--loops", 1)
+    flood, holder = connect(server), connect(server)
+    token = holder("TRY", "busy")
+    flood.send("LOCK", "busy")
+    wait_for(lambda: info(holder, "waiting") == 1)
+    flood.socket.setblocking(False)
+    sent, text = 0, b"PING\r\n" * 10000
+
+    def is_full():
+        nonlocal sent
+        try:
+            sent += flood.socket.send(text[sent % len(text):])
+        except BlockingIOError:
+            return True
+        return False
+
+    # The server has had a turn, and has taken nothing.
+    while not (is_full() and info(holder, "waiting") == 1 and is_full()):
+        assert sent < 16 << 20
+    holder("EXIT", "busy", token)
+    flood.socket.settimeout(PATIENCE)
+    assert flood.reply() > token
+    for _ in range(1000):
+        assert flood.reply() == "PONG"
+
+
 @pytest.mark.parametrize("head", (b"POST / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n"))
 def test_web_page_commands_nobody(world, connect, head):
     """a browser sends what a web page likes behind the head of a request; nothing of it is done"""

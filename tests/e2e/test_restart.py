@@ -1,8 +1,9 @@
 """The lock service after its end, with and without warning."""
 
+import os
 import signal
 
-from world import info, wait_for
+from world import info, refused, wait_for
 
 LEASE = 3000  # milliseconds; long enough to look at what happens while it runs
 
@@ -152,6 +153,23 @@ def test_old_file_of_tokens_is_read(world, server, connect):
     newer = server(name="old")
     assert connect(newer)("TRY", "a") == 5000
     assert newer.stop() == 0
+
+
+def test_file_of_tokens_cannot_be_written(server, connect):
+    """while its file cannot be written nobody gets a longer lease, and the log says why"""
+    full = server(name="full")
+    client = connect(full)
+    assert client("RENEW", 1000) == 1000
+    os.mkdir(full.state + ".new")  # in the way of what it writes
+    refused(client, "CLOSED", "RENEW", 2000)
+    failed = f'event=tokens why="cannot write {full.state}"'
+    assert f"level=error {failed}" in full.text()
+    assert client("RENEW", 1000) == 1000
+    token = client("TRY", "held")
+    assert client("EXIT", "held", token) == 1
+    assert full.stop() == 0
+    assert f"level=warn {failed}" in full.text()
+    assert remembered_lease(full) == 1000, "longer than need be does no harm"
 
 
 def test_no_token_comes_back_after_a_kill(server, connect):
