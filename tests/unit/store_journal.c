@@ -257,6 +257,33 @@ static void test_goes_around(void **state)
     assert_int_equal(counted_at("a"), turns);
 }
 
+/* It is used up to its last page; LMDB gets all of it when the next turn has no room. */
+static void test_used_up(void **state)
+{
+    enum { ROOM = 4 }; /* turns */
+    (void)state;
+    store_options options = options_for("a");
+    options.journal_bytes = ROOM * PAGE;
+    store *s = store_with(&options);
+    store_lock lock = lock_named(s, "lock");
+    image before = read_image("a", "data.mdb");
+    for (unsigned i = 0; i < ROOM; i++)
+        count_once(s, &lock, 100);
+    image waiting = read_image("a", "data.mdb");
+    assert_int_equal(waiting.bytes, before.bytes);
+    assert_memory_equal(waiting.at, before.at, before.bytes);
+    scene_copy("a", "b");
+    assert_int_equal(counted_at("b"), ROOM);
+    count_once(s, &lock, 100);
+    image after = read_image("a", "data.mdb");
+    assert_true(after.bytes != before.bytes || memcmp(after.at, before.at, after.bytes) != 0);
+    store_close(s);
+    assert_int_equal(counted_at("a"), ROOM + 1);
+    free(before.at);
+    free(waiting.at);
+    free(after.at);
+}
+
 /* A turn that has no room in the journal at all. */
 static void test_long_turn(void **state)
 {
@@ -355,6 +382,7 @@ void add_journal_tests(suite *s)
     suite_add(s, test_older_data, NULL, "data that are older than the journal");
     suite_add(s, test_forged, NULL, "an entry that somebody has made");
     suite_add(s, test_goes_around, NULL, "many turns, copied as they are");
+    suite_add(s, test_used_up, NULL, "a journal that is used up to its last page");
     suite_add(s, test_long_turn, NULL, "a turn that is too long for the journal");
     suite_add(s, test_other_thread, NULL, "a store that another thread goes on with");
     suite_add(s, test_deleted, NULL, "turns that delete");

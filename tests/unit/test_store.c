@@ -1,6 +1,7 @@
 /* The store: operations, turns, what a lock must not forget. */
 #include "store_scene.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,33 @@ static void test_turns(void **state)
     store_close(s);
 }
 
+static int open_descriptors(void)
+{
+    int count = 0;
+    DIR *all = opendir("/proc/self/fd");
+    assert_non_null(all);
+    while (readdir(all) != NULL)
+        count++;
+    closedir(all);
+    return count;
+}
+
+/* Neither one that works nor one that is refused. */
+static void test_leaves_nothing_open(void **state)
+{
+    (void)state;
+    store_options wrong = options_for("a");
+    wrong.node = "b";
+    int before = open_descriptors();
+    for (int i = 0; i < 3; i++) {
+        store *s = store_at("a");
+        assert_true(open_descriptors() > before);
+        store_close(s);
+        expect_refusal(&wrong, "node");
+        assert_int_equal(open_descriptors(), before);
+    }
+}
+
 static void test_memory_mode(void **state)
 {
     (void)state;
@@ -335,6 +363,7 @@ int main(void)
     suite_add(&s, test_scan, NULL, "SCAN goes on where it said");
     suite_add(&s, test_model, NULL, "3000 operations by chance");
     suite_add(&s, test_turns, NULL, "turns");
+    suite_add(&s, test_leaves_nothing_open, NULL, "a store that is closed leaves nothing open");
     suite_add(&s, test_memory_mode, NULL, "memory mode begins empty, and knows that it has run");
     suite_add(&s, test_booted, NULL, "booted");
     suite_add(&s, test_boot, NULL, "who the node is to the others");
