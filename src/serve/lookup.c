@@ -157,8 +157,8 @@ void lookup_ask(lookup *l)
     l->waits = true;
     if (!late && !l->numeric)
         start_job(l);
-    bool known = l->last.count > 0 && (late || l->numeric);
-    uv_timer_start(&l->patience, is_late, known || l->job == NULL ? 0 : LOOKUP_PATIENCE, 0);
+    bool at_once = l->job == NULL || (late && l->last.count > 0);
+    uv_timer_start(&l->patience, is_late, at_once ? 0 : LOOKUP_PATIENCE, 0);
 }
 
 void lookup_close(lookup *l)

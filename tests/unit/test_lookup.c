@@ -241,6 +241,8 @@ static void test_silent(void **state)
     set_answer(0, 1, 7);
     set_silent(true);
     ask(k);
+    lookup_ask(&k->names);
+    assert_int_equal(uv_timer_get_due_in(&k->names.patience), LOOKUP_PATIENCE);
     ask(k);
     assert_int_equal(k->count, 0);
     assert_string_equal(k->why, "the resolver does not answer");
@@ -253,8 +255,11 @@ static void test_silent(void **state)
     ask(k);
     assert_string_equal(k->why, "the resolver does not answer");
     assert_string_equal(k->address, "10.0.0.7");
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
+        lookup_ask(&k->names);
+        assert_int_equal(uv_timer_get_due_in(&k->names.patience), 0); /* it is late already */
         ask(k);
+    }
     assert_string_equal(k->address, "10.0.0.7");
     assert_int_equal(read_count(&most_asking), 1);
     set_silent(false);
