@@ -67,7 +67,8 @@ def test_waiter_fills_no_memory(world, connect):
     """who waits and goes on sending is read no further, until it is let in"""
     server = world.server("--loops", 1)
     flood, holder = connect(server), connect(server)
-    token = holder("TRY", "busy")
+    token, other = holder("TRY", "busy"), holder("TRY", "other")
+    assert flood("TRY", "other") == -other
     flood.send("LOCK", "busy")
     wait_for(lambda: info(holder, "waiting") == 1)
     flood.socket.setblocking(False)
@@ -84,6 +85,8 @@ def test_waiter_fills_no_memory(world, connect):
     # The server has had a turn, and has taken nothing.
     while not (is_full() and info(holder, "waiting") == 1 and is_full()):
         assert sent < 16 << 20
+    holder("EXIT", "other", other)  # the waiter is told so, and still waits
+    assert info(holder, "waiting") == 1 and is_full()
     holder("EXIT", "busy", token)
     flood.socket.settimeout(PATIENCE)
     assert flood.reply() > token
