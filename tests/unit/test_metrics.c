@@ -27,7 +27,7 @@ static const figure figures[] = {
     {"baton_messages_received_total", "counter", "6"},
     {"baton_messages_sent_total", "counter", "14"},
     {"baton_open", "gauge", "1"},
-    {"baton_hold_back_seconds", "gauge", "7.089"},
+    {"baton_hold_back_seconds", "gauge", "1000.089"},
     {"baton_locks", "gauge", "23"},
     {"baton_locks_held", "gauge", "24"},
     {"baton_queue_length", "gauge", "25"},
@@ -54,7 +54,7 @@ static const metrics full = {
     .received = 6,
     .sent = 14,
     .open = true,
-    .held_back = 7089,
+    .held_back = 1000089,
     .connections = 27,
 };
 
@@ -114,7 +114,7 @@ static void test_all(void **state)
     metrics m = full;
     for (uint32_t i = 0; i <= DURATION_BOUNDS; i++)
         m.locks.holds.count[i] = m.locks.waits.count[i] = i + 1;
-    m.locks.holds.total = 12034;
+    m.locks.holds.total = 2000034;
     m.locks.waits.total = 999;
     const char *at = write_page(&m);
     snprintf(build, sizeof build, "baton_build_info{version=\"%s\"} 1\n", baton_version());
@@ -123,7 +123,7 @@ static void test_all(void **state)
     at += strlen(build);
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         at = expect_figure(at, &figures[i]);
-    at = expect_histogram(at, "baton_hold_seconds", "12.034");
+    at = expect_histogram(at, "baton_hold_seconds", "2000.034");
     at = expect_histogram(at, "baton_wait_seconds", "0.999");
     assert_string_equal(at, "");
 }
