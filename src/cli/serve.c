@@ -54,7 +54,7 @@ const command_line serve_line = {
     .intro = "Serves locks over the network, in the protocol of Redis. A losing try costs no "
              "message until the winner leaves.",
     .rows = rows,
-    .end = "Ends on SIGINT and SIGTERM. Try it: redis-cli -3 -p 7700 TRY mylock",
+    .end = "Ends on SIGINT, SIGTERM and SIGHUP. Try it: redis-cli -3 -p 7700 TRY mylock",
 };
 
 /* An address that others can reach, and that needs a password; NULL if there is none. */

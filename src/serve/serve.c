@@ -151,7 +151,7 @@ static void stop_all(server *of)
     if (of->settings->backend->stop != NULL)
         of->settings->backend->stop(of);
     uv_close((uv_handle_t *)&of->care, NULL);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof of->signals / sizeof of->signals[0]; i++)
         uv_close((uv_handle_t *)&of->signals[i], NULL);
     wake_all(of, false);
 }
@@ -271,13 +271,20 @@ static void init_loop(server *of, uint32_t which)
     in->wake.data = in->before_sleep.data = in->backlog_waits.data = in;
 }
 
+static bool is_ignored(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 static void init_signals(server *of)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
-    for (size_t i = 0; i < 2; i++) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uv_signal_init(&of->loop[0].uv, &of->signals[i]);
         of->signals[i].data = of;
-        uv_signal_start(&of->signals[i], stop, numbers[i]);
+        if (numbers[i] != SIGHUP || !is_ignored(SIGHUP)) /* nohup wants it to stay */
+            uv_signal_start(&of->signals[i], stop, numbers[i]);
     }
     uv_timer_init(&of->loop[0].uv, &of->care);
     of->care.data = of;

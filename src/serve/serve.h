@@ -59,7 +59,7 @@ typedef struct serve_settings {
     log_level level;
 } serve_settings;
 
-/* Serves until SIGINT or SIGTERM. Returns NULL, or why it could not begin. */
+/* Serves until SIGINT, SIGTERM or SIGHUP. Returns NULL, or why it could not begin. */
 const char *serve(const serve_settings *settings);
 
 #endif

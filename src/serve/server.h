@@ -21,7 +21,7 @@ typedef struct server {
     uint64_t drains_until; /* 0: it does not */
     uint64_t max_kept;     /* locks and connections, since memory was last given back */
     uint32_t max_connections;
-    uv_signal_t signals[2];
+    uv_signal_t signals[3]; /* that end it */
     baton_atomic_count connections;
     baton_atomic_count strangers; /* of these, who have not given the password */
     baton_atomic_count staying;   /* sessions whose connection is gone, and not their grace */

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import select
+import signal
 import socket
 import time
 
@@ -419,10 +420,19 @@ def test_idle_exit_begins_with_the_server(world, server):
     assert "why=idle" not in idle.text()
 
 
-def test_ends_on_sigterm(server, connect):
-    """it ends on SIGTERM, with what it has said, and removes nothing that it needs again"""
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+def test_ends_on_a_signal(server, connect, number):
+    """it ends on a signal, with what it has said, and removes nothing that it needs again"""
     ending = server()
     assert connect(ending)("TRY", "held") > 0
-    assert ending.stop() == 0
+    assert ending.stop(number) == 0
     text = ending.text()
     assert "event=ending" in text and "event=ended" in text
+
+
+def test_stays_under_nohup(server):
+    """who started it with SIGHUP ignored wants it to stay"""
+    staying = server(before=("env", "--ignore-signal=HUP"))
+    staying.send(signal.SIGHUP)
+    assert staying.stop() == 0
+    assert re.findall(r"event=ending signal=(\d+)", staying.text()) == [str(int(signal.SIGTERM))]
