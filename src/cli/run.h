@@ -6,6 +6,7 @@
  *     run_connect.c   the client; run_server.c: the private server, for those who name none
  *     run_enter.c     the lock, after a wait
  *     run_child.c     the command's process, which waits at its gate until it is guarded
+ *     run_terminal.c  the terminal, which is given to the command, and taken back
  *     run_keep.c      lease, signals and losses, until the command is dead
  *     run_leave.c     the lock is left; what is said and run if it was lost
  *
@@ -115,10 +116,17 @@ bool run_fork(run *r);
 bool run_open_gate(run *r);
 /* If the lock is lost, the group dies. Ends the keeper, reaps the leader: r->code is its code. */
 void run_bury(run *r);
-void give_terminal(run *r);
-void take_terminal_back(const run *r);
 /* `sh -c text`, until it ends. */
 void run_shell(const run *r, const char *text);
+
+/* ---- run_terminal.c ---- */
+
+/* Gives the terminal to the command if it is ours. Whether it was. */
+bool give_terminal(run *r);
+/* Takes it back if it was given to the command, and the command has it. Whether it did. */
+bool take_terminal_back(const run *r);
+/* A signal has stopped the command: gives it the terminal if it wanted that, or stops too. */
+void terminal_stop(run *r, int number);
 
 /* ---- run_keep.c ---- */
 

@@ -74,20 +74,6 @@ bool run_command_exists(run *r)
     return r->code == 0;
 }
 
-/* ---- the terminal ---- */
-
-void give_terminal(run *r)
-{
-    if (tcgetpgrp(STDIN_FILENO) == getpgrp())
-        r->has_terminal = tcsetpgrp(STDIN_FILENO, r->leader) == 0;
-}
-
-void take_terminal_back(const run *r)
-{
-    if (r->has_terminal && tcgetpgrp(STDIN_FILENO) == r->leader)
-        tcsetpgrp(STDIN_FILENO, getpgrp());
-}
-
 /* ---- birth ---- */
 
 /* The gate gives one byte, or ends. */
@@ -157,7 +143,8 @@ bool run_fork(run *r)
         fprintf(stderr, "baton run: cannot run %s: %s\n", r->command[0], strerror(errno));
         return false;
     }
-    give_terminal(r);
+    if (isatty(STDIN_FILENO))
+        give_terminal(r);
     return true;
 }
 

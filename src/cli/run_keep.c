@@ -95,13 +95,6 @@ static void hear_keeper(run *r)
 
 /* ---- signals ---- */
 
-/* With a terminal: the shell that waits for us shall see that the job is stopped. */
-static void stop_too(run *r)
-{
-    take_terminal_back(r);
-    kill(0, SIGSTOP);
-}
-
 static void child_changed(run *r)
 {
     siginfo_t info = {0};
@@ -109,8 +102,13 @@ static void child_changed(run *r)
         r->ended = true;
     info.si_pid = 0;
     if (!r->ended && waitid(P_PID, (id_t)r->leader, &info, WSTOPPED | WNOHANG) == 0 &&
-        info.si_pid != 0 && r->has_terminal)
-        stop_too(r);
+        info.si_pid != 0)
+        terminal_stop(r, info.si_status);
+}
+
+static bool is_to_end(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
 static void pass_on(run *r, int number)
@@ -118,6 +116,8 @@ static void pass_on(run *r, int number)
     if (number == SIGCONT && r->has_terminal)
         give_terminal(r);
     kill(-r->leader, number);
+    if (is_to_end(number))
+        kill(-r->leader, SIGCONT); /* one that is stopped must hear it too */
     if (number == SIGTSTP && !r->has_terminal)
         raise(SIGSTOP); /* otherwise when the command has stopped */
 }

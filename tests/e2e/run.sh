@@ -7,6 +7,7 @@
 baton=$build/baton
 export XDG_RUNTIME_DIR=$scratch/runtime XDG_STATE_HOME=$scratch/state
 unset BATON_AT BATON_PASSWORD_FILE
+ulimit -c 0
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 private=$XDG_RUNTIME_DIR/baton/socket
 started=()
@@ -179,6 +180,21 @@ kill -CONT "$last"
 check 'CONT continues both' until_true state_is "$child" '[SR]'
 kill "$last"
 check 'and it ends as if nothing had been' ends_with 143 "$last"
+for name in INT TERM HUP QUIT; do
+    rm -f "$scratch/ready"
+    start run stopped -- python3 -c "
+import os, signal
+signal.signal(signal.SIG$name, signal.SIG_DFL)
+open('$scratch/ready', 'w').write(f'{os.getpid()}\n')
+while True: signal.pause()"
+    until_true test -s "$scratch/ready"
+    child=$(cat "$scratch/ready")
+    kill -STOP "$child"
+    until_true state_is "$child" T
+    kill -$name "$last"
+    until_true dead "$child" || kill -9 "$last"
+    check "$name ends a command that is stopped" ends_with $((128 + $(kill -l $name))) "$last"
+done
 start run waits -- sleep 60
 holder=$last
 until_true waiting 0 waits

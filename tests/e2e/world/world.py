@@ -17,6 +17,7 @@ from .ports import Ports
 from .process import Process
 from .server import Server
 from .settings import BATON, BUILD, PATIENCE
+from .terminal import Terminal
 
 
 class World:
@@ -124,6 +125,11 @@ class World:
         pretender = Pretender(answer, port)
         self.networks.append(pretender)
         return pretender
+
+    def terminal(self):
+        """With an interactive shell."""
+        self.networks.append(Terminal(self.environment))
+        return self.networks[-1]
 
     def accounts(self, count):
         return Accounts(self, count)
