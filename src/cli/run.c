@@ -84,5 +84,7 @@ int cmd_run(char **argv)
         .timeout = RUN_NOT_GIVEN, .lease = RUN_NOT_GIVEN, .grace = RUN_NOT_GIVEN, .guard = -1};
     int code = walk(&r, argv);
     free(r.password);
+    if (r.fatal != 0 && code == r.code)
+        run_end_likewise(&r);
     return code;
 }

@@ -58,12 +58,15 @@ typedef struct run {
     int gate, trouble; /* pipes: opens the gate; tells why the command could not be executed */
     int exec_error;    /* errno of an exec that failed; else 0 */
     bool has_terminal; /* was given it; it may have passed on to others since */
+    bool had_terminal; /* until it ended */
+    int fatal;         /* the signal that ended it; else 0 */
     int code;          /* to exit with */
     /* run_keep.c */
-    bool ended;        /* the leader; not reaped yet */
-    bool given_up;     /* the keeper is to end the command, unless that has ended by itself */
-    bool lost;         /* and the command was ended for it */
-    int64_t lease_end; /* monotonic milliseconds, as known last; 0: none */
+    sigset_t passed_on; /* to the command, so far */
+    bool ended;         /* the leader; not reaped yet */
+    bool given_up;      /* the keeper is to end the command, unless that has ended by itself */
+    bool lost;          /* and the command was ended for it */
+    int64_t lease_end;  /* monotonic milliseconds, as known last; 0: none */
 } run;
 
 /* "baton run: ..." on standard error, unless it is to be quiet. */
@@ -118,6 +121,11 @@ bool run_open_gate(run *r);
 void run_bury(run *r);
 /* `sh -c text`, until it ends. */
 void run_shell(const run *r, const char *text);
+/*
+ * Ends this process by the signal that ended the command, so that a shell knows that its script is
+ * to end. Returns if the process cannot die of it, such as process 1 of a container.
+ */
+void run_end_likewise(const run *r);
 
 /* ---- run_terminal.c ---- */
 

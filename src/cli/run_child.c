@@ -24,6 +24,7 @@ enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127, OF_SIGNAL = 128 };
 void run_hold_signals(run *r)
 {
     sigset_t set = watched_signals();
+    sigemptyset(&r->passed_on);
     sigaddset(&set, SIGTTOU); /* so that tcsetpgrp works from the background */
     signal(SIGCHLD, SIG_DFL); /* if it were ignored, nothing could be awaited */
     pthread_sigmask(SIG_BLOCK, &set, &r->signals_before);
@@ -164,12 +165,19 @@ bool run_open_gate(run *r)
 
 /* ---- the end ---- */
 
-static int exit_code(pid_t child)
+static int reap(pid_t child)
 {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    return WIFSIGNALED(status) ? OF_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    return status;
+}
+
+static void reap_leader(run *r)
+{
+    int status = reap(r->leader);
+    r->fatal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    r->code = r->fatal != 0 ? OF_SIGNAL + r->fatal : WEXITSTATUS(status);
 }
 
 void run_bury(run *r)
@@ -180,9 +188,9 @@ void run_bury(run *r)
         keeper_end(&r->keeper);
     if (r->signals >= 0)
         close(r->signals);
-    take_terminal_back(r);
+    r->had_terminal = take_terminal_back(r);
     if (r->leader > 0)
-        r->code = exit_code(r->leader);
+        reap_leader(r);
     if (r->exec_error != 0)
         r->code = r->exec_error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }
@@ -200,5 +208,25 @@ void run_shell(const run *r, const char *text)
     if (shell < 0)
         fprintf(stderr, "baton run: cannot start a shell: %s\n", strerror(errno));
     else
-        exit_code(shell);
+        reap(shell);
+}
+
+/* A key of the terminal that has ended the command would have ended all of our group, too. */
+static bool was_a_key(const run *r)
+{
+    return r->had_terminal && (r->fatal == SIGINT || r->fatal == SIGQUIT) &&
+           !sigismember(&r->passed_on, r->fatal);
+}
+
+void run_end_likewise(const run *r)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, r->fatal);
+    prctl(PR_SET_DUMPABLE, 0); /* the core to look at is the command's */
+    signal(r->fatal, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    if (was_a_key(r))
+        kill(0, r->fatal);
+    raise(r->fatal);
 }

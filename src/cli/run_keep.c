@@ -115,6 +115,7 @@ static void pass_on(run *r, int number)
 {
     if (number == SIGCONT && r->has_terminal)
         give_terminal(r);
+    sigaddset(&r->passed_on, number);
     kill(-r->leader, number);
     if (is_to_end(number))
         kill(-r->leader, SIGCONT); /* one that is stopped must hear it too */

@@ -75,7 +75,14 @@ server() { # NAME OPTION...: a server of its own; its address is then in $at
 # ---- exit codes ----
 check 'the code of a command that succeeds' code 0 "$baton" run a -- true
 check 'the code of a command that fails' code 7 "$baton" run a -- sh -c 'exit 7'
-check 'a command that a signal ended' code 137 "$baton" run a -- sh -c 'kill -9 $$'
+for name in KILL TERM INT SEGV; do
+    number=$(kill -l $name)
+    by_signal="import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]) != -$number)"
+    check "a command that $name ended" code $((128 + number)) \
+        "$baton" run a -- sh -c "kill -$name \$\$"
+    check 'it ends baton run too' python3 -c "$by_signal" \
+        "$baton" run a -- sh -c "kill -$name \$\$"
+done
 check 'options behind and before the name, and no --' code 3 "$baton" run --lease 2 a --quiet sh -c 'exit 3'
 # shellcheck disable=SC2016 # for the other shell
 check 'options of the command are its own' code 0 "$baton" run a -- sh -c 'test "$1" = --try' sh --try

@@ -6,7 +6,7 @@ import pytest
 
 from world import BATON, wait_for
 
-CTRL_C, CTRL_Z = "\x03", "\x1a"
+CTRL_C, CTRL_Z, CTRL_BACKSLASH = "\x03", "\x1a", "\x1c"
 READS = """sh -c 'echo in"side"; read line; echo "got $line"'"""
 SLEEPS = """sh -c 'echo in"side"; exec sleep 600'"""
 
@@ -79,3 +79,41 @@ def test_kill_ends_a_suspended_job(terminal):
     terminal.answer("kill %1")
     terminal.type(run("suspended --timeout 60", "true") + "\n")
     assert terminal.end_of_job()[0] == 0
+
+
+SCRIPTS = {  # bash ignores SIGQUIT
+    CTRL_C: ("bash", "{run}\necho survived=$?\n"),
+    CTRL_BACKSLASH: ("python3", "import subprocess\n"
+                     "print('survived', subprocess.call({run!r}, shell=True))\n"),
+}
+
+
+def start_script(terminal, world, key, command):
+    """A script that says so if it goes on when the command has ended, in the foreground."""
+    shell, text = SCRIPTS[key]
+    path = world.write("script", text.format(run=run("script", command)))
+    terminal.type(f"{shell} {path}\n")
+    terminal.until("inside")
+
+
+@pytest.mark.parametrize("key", SCRIPTS, ids=("Ctrl-C", "Ctrl-backslash"))
+def test_key_ends_the_script(terminal, world, key):
+    """a key that ends the command ends the script around it"""
+    start_script(terminal, world, key, SLEEPS)
+    terminal.type(key)
+    assert "survived" not in terminal.end_of_job()[1]
+
+
+def test_key_does_not_end_the_script(terminal, world):
+    """Ctrl-C is the command's to answer: the script goes on after one that ends by itself"""
+    start_script(terminal, world, CTRL_C,
+                 """sh -c 'trap "exit 3" INT; echo in"side"; while :; do sleep 0.02; done'""")
+    terminal.type(CTRL_C)
+    assert "survived=3" in terminal.end_of_job()[1]
+
+
+def test_signal_for_baton_run_alone(terminal, world):
+    """an INT that is no key is for baton run and its command, not for the script"""
+    start_script(terminal, world, CTRL_C, """sh -c 'echo in"side"; kill -INT $PPID; sleep 600'""")
+    code, screen = terminal.end_of_job()
+    assert code == 0 and "survived=130" in screen
