@@ -40,6 +40,7 @@ typedef struct run {
     bool try, quiet;
     /* run_connect.c */
     bool is_private; /* the server was not named */
+    bool is_nested;  /* within the command of another that has, or had, the same lock */
     char socket_path[PATH_BYTES];
     char *password;
     baton_client *client;

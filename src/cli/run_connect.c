@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Milliseconds. */
@@ -14,11 +15,20 @@ static const uint64_t GRACE_WITHOUT_LEASE = 5000;
 static const uint64_t CLUSTER_LEASE = 3000;
 static const uint64_t CLUSTER_GRACE = 100;
 
+/* Whether it runs within the command of another `baton run` with the same lock. */
+static bool is_nested(const run *r)
+{
+    const char *name = getenv("BATON_LOCK");
+    const char *at = getenv("BATON_AT");
+    return name != NULL && at != NULL && strcmp(name, r->name) == 0 && strcmp(at, r->at) == 0;
+}
+
 bool run_find_server(run *r)
 {
     path_server(NULL, r->socket_path);
     if (r->at == NULL || r->at[0] == '\0')
         r->at = r->socket_path;
+    r->is_nested = is_nested(r);
     r->is_private = strcmp(r->at, r->socket_path) == 0; /* or BATON_AT is that of a run around us */
     if (r->by.password_file == NULL || r->is_private)
         return true;

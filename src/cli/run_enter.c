@@ -85,6 +85,13 @@ static int pass_guard(run *r)
     }
 }
 
+/* One that is nested must not wait for the command around it, which waits for this one. */
+static int ask_for_lock(run *r)
+{
+    return r->try || r->is_nested ? baton_client_try(r->client, r->name, &r->token)
+                                  : baton_client_lock(r->client, r->name, time_left(r), &r->token);
+}
+
 /* Signals are as they were while it waits: then they may end this process. */
 int run_enter(run *r)
 {
@@ -92,8 +99,7 @@ int run_enter(run *r)
     remark waiting;
     remark_begin(&waiting, r);
     pthread_sigmask(SIG_SETMASK, &r->signals_before, &held);
-    int result = r->try ? baton_client_try(r->client, r->name, &r->token)
-                        : baton_client_lock(r->client, r->name, time_left(r), &r->token);
+    int result = ask_for_lock(r);
     if (result == BATON_OK && r->is_private)
         result = pass_guard(r);
     int why = errno;
@@ -111,6 +117,11 @@ int run_refused(const run *r, int result)
     case RUN_SAID:
         return EXIT_UNREACHABLE;
     case BATON_BUSY:
+        if (r->is_nested && !r->try)
+            return options_wrong(&run_line,
+                                 "%s is held by the 'baton run' around this one, which would wait "
+                                 "for itself; unset BATON_LOCK if that is not so",
+                                 r->name);
         run_say(r, "%s is %s", r->name, r->try ? "held by another" : "still held; time is over");
         return EXIT_NOT_ACQUIRED;
     case BATON_BAD_NAME:

@@ -124,6 +124,15 @@ descriptors='cd /proc/$$/fd && echo *'
 check 'no descriptor but those that it would have had' test "$("$baton" run a -- sh -c "$descriptors")" = \
     "$(sh -c "$descriptors")"
 check 'one lock inside of another' "$baton" run outer -- "$baton" run inner -- true
+refuse 64 'would wait for itself' 'a lock inside of itself' \
+    timeout 60 "$baton" run outer -- "$baton" run outer -- touch "$scratch/never"
+refuse 64 'would wait for itself' 'also with a time limit' \
+    timeout 60 "$baton" run outer -- "$baton" run --timeout 60 outer -- touch "$scratch/never"
+refuse 75 'held by another' 'a try fails as always' \
+    "$baton" run outer -- "$baton" run --try outer -- touch "$scratch/never"
+check 'none has run its command' test ! -e "$scratch/never"
+check 'who has outlived its lock may have it again' code 0 \
+    env BATON_LOCK=outer BATON_AT="$private" "$baton" run outer -- true
 
 # ---- one at a time ----
 echo 0 > "$scratch/counter"
@@ -308,6 +317,9 @@ refuse 75 'held by another' 'renewed for longer than its lease' bash -c \
 : > "$scratch/tried"
 check 'and not lost' ends_with 5 "$last"
 check 'without a lease' code 0 "$baton" run forever --at "$at" --lease 0 -- sleep 0.1
+
+check 'a lock inside of one of that name at another server' \
+    timeout 60 "$baton" run outer -- "$baton" run --at "$at" outer -- true
 
 # ---- release, locks ----
 start run taken --at "$at" --grace 0 -- sh -c "trap '' TERM; while :; do sleep 0.1; done"
