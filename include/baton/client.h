@@ -85,7 +85,8 @@ typedef struct baton_client_options {
 
 /*
  * Connects. Errors: BATON_UNREACHABLE (errno says why), BATON_REFUSED (a wrong password, no server
- * of locks, a lease longer than it allows, or TLS has failed), BATON_BAD_ARGUMENT, BATON_SYSTEM.
+ * of locks, a lease longer than it allows, or TLS has failed), BATON_CLOSED (the server has too many
+ * clients, or cannot write its files), BATON_BAD_ARGUMENT, BATON_SYSTEM.
  */
 BATON_API int baton_client_open(const baton_client_options *options, baton_client **client);
 /* What went wrong with TLS in this thread's last baton_client_open, as words; "" if nothing did. */
@@ -102,8 +103,9 @@ BATON_API void baton_client_close(baton_client *client);
 
 /*
  * Enters if nobody is inside: BATON_OK with a token, or BATON_BUSY. Connects anew if the connection
- * was lost. Errors: BATON_UNREACHABLE, BATON_REFUSED, BATON_BAD_NAME (a name has 1 to 512 bytes),
- * BATON_BAD_ARGUMENT, BATON_SYSTEM; BATON_LOST if it entered, but lost the lock before it returned.
+ * was lost. Errors: BATON_UNREACHABLE, BATON_REFUSED, BATON_CLOSED (the server lets nobody in for
+ * now), BATON_BAD_NAME (a name has 1 to 512 bytes), BATON_BAD_ARGUMENT, BATON_SYSTEM; BATON_LOST if
+ * it entered, but lost the lock before it returned.
  */
 BATON_API int baton_client_try(baton_client *client, const char *name, uint64_t *token);
 /*

@@ -301,6 +301,7 @@ enum {
     BATON_UNREACHABLE = -24,     /* nobody answers at that address; errno says why */
     BATON_REFUSED = -25,         /* the server does not want this client */
     BATON_LOST = -26,            /* the lock had been taken away */
+    BATON_CLOSED = -27,          /* the server lets nobody in for now */
 };
 
 /* What a value means, as a sentence without capital or full stop. Never NULL. */

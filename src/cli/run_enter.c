@@ -130,6 +130,9 @@ int run_refused(const run *r, int result)
     case BATON_UNREACHABLE:
         run_say(r, "cannot reach %s (%s); start one with 'baton serve'", r->at, strerror(errno));
         return EXIT_UNREACHABLE;
+    case BATON_SYSTEM:
+        run_say(r, "cannot hold %s: %s", r->name, strerror(errno));
+        return EXIT_UNREACHABLE;
     default:
         if (baton_client_why()[0] != '\0')
             run_say(r, "no TLS with %s: %s", r->at, baton_client_why());

@@ -75,17 +75,16 @@ char *read_password(const char *command, const char *name)
     char *line = NULL;
     size_t capacity = 0;
     FILE *file = fopen(name, "re");
-    if (file == NULL || fstat(fileno(file), &info) != 0) {
-        fprintf(stderr, "baton %s: cannot read %s: %s\n", command, name, strerror(errno));
-        if (file != NULL)
-            fclose(file);
-        return NULL;
-    }
-    ssize_t length = getline(&line, &capacity, file);
-    fclose(file);
+    bool opened = file != NULL && fstat(fileno(file), &info) == 0;
+    ssize_t length = opened ? getline(&line, &capacity, file) : -1;
+    int why = opened && !ferror(file) ? 0 : errno;
+    if (file != NULL)
+        fclose(file);
     if (length > 0)
         line[strcspn(line, "\r\n")] = '\0';
-    if (length <= 0 || line[0] == '\0') {
+    if (why != 0) {
+        fprintf(stderr, "baton %s: cannot read %s: %s\n", command, name, strerror(why));
+    } else if (length <= 0 || line[0] == '\0') {
         fprintf(stderr, "baton %s: the first line of %s is empty; it must be a password\n", command,
                 name);
     } else if ((info.st_mode & 077) != 0) {

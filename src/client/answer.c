@@ -101,11 +101,21 @@ static bool sends_to_another(const reply_value *error)
     return resp_reply_fails_with(error, "NOTREADY") || resp_reply_fails_with(error, "DRAINING");
 }
 
+int answer_refusal(const reply_value *v)
+{
+    static const char *const closed[] = {"CLOSED",   "CROWD",    "OOM",
+                                         "NOTREADY", "DRAINING", "ERR max number of clients"};
+    for (size_t i = 0; i < sizeof closed / sizeof closed[0]; i++)
+        if (resp_reply_fails_with(v, closed[i]))
+            return BATON_CLOSED;
+    return BATON_REFUSED;
+}
+
 static int result_of_error(const baton_client *c, const reply_value *error)
 {
     if (resp_reply_fails_with(error, "NAME"))
         return BATON_BAD_NAME;
-    return c->servers > 1 && sends_to_another(error) ? BATON_UNREACHABLE : BATON_REFUSED;
+    return c->servers > 1 && sends_to_another(error) ? BATON_UNREACHABLE : answer_refusal(error);
 }
 
 /* What a reply to TRY or LOCK says; false if it says nothing. An error ends it, like a timeout. */

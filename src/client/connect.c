@@ -154,7 +154,7 @@ static int set_lease(line *k, uint64_t until)
         return result;
     watch_sent(&k->watch, sent_at);
     watch_answered(&k->watch, sent_at);
-    return reply.value.kind == REPLY_INTEGER ? BATON_OK : BATON_REFUSED;
+    return reply.value.kind == REPLY_INTEGER ? BATON_OK : answer_refusal(&reply.value);
 }
 
 static void say(resp_out *out, uint32_t count, const char *const *words)
@@ -174,7 +174,7 @@ static int prove_password(const baton_client *c, line *k, uint64_t until)
     if (result != BATON_OK)
         return result;
     if (reply.value.kind != REPLY_BULK || !proof_answer(c->password, reply.value.text, hex))
-        return BATON_REFUSED;
+        return answer_refusal(&reply.value);
     say(&k->out, 3, (const char *const[]){"AUTH", "PROOF", hex});
     result = exchange(k, until, &reply);
     return result != BATON_OK || reply.value.kind != REPLY_ERROR ? result : BATON_REFUSED;
@@ -203,7 +203,7 @@ static int introduce(const baton_client *c, line *k, uint64_t until)
         return result;
     /* Nothing is asked before the answer: whatever came behind it is not the protocol. */
     if (reply.value.kind != REPLY_MAP || !says(&reply, "SERVER", "BATON") || k->in_bytes > 0)
-        return BATON_REFUSED;
+        return answer_refusal(&reply.value);
     k->is_cluster = says(&reply, "MODE", "CLUSTER");
     k->watch.lease = k->is_cluster && c->cluster_lease != 0 ? c->cluster_lease : c->lease;
     if (k->is_cluster && c->session[0] != '\0')

@@ -282,6 +282,8 @@ void *move_run(void *client);
 
 /* A reply or a push has come, in these bytes. False: it makes no sense. */
 bool answer_take(baton_client *c, line *k, const resp_reply *reply, resp_word bytes);
+/* What a reply that grants nothing means: BATON_CLOSED if another time may do, or BATON_REFUSED. */
+int answer_refusal(const reply_value *v);
 void request_finish(request *r, int result, int error);
 
 /* ---- calls.c ---- */

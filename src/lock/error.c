@@ -62,6 +62,9 @@ const char *baton_strerror(int value)
         return "the server refused: a wrong password, or no server of locks";
     case BATON_LOST:
         return "the lock had been taken away: the lease was over, or the connection lost";
+    case BATON_CLOSED:
+        return "the server lets nobody in now: it cannot write its files, is not ready, is about "
+               "to end, or is full; see its log";
     default:
         return "not a value that this library returns";
     }

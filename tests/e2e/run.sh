@@ -346,8 +346,24 @@ check 'a password' code 0 "$baton" run a --at "$at" --password-file "$scratch/pa
 check 'from the environment' code 0 env BATON_AT="$at" BATON_PASSWORD_FILE="$scratch/password" "$baton" run a -- true
 check 'a wrong one' code 69 "$baton" run a --at "$at" --password-file "$scratch/wrong" -- true
 check 'none' code 69 "$baton" run a --at "$at" -- true
+refuse 69 'wrong password' 'which it says' "$baton" run a --at "$at" -- true
+refuse 1 'Is a directory' 'a file that cannot be read' \
+    "$baton" run a --at "$at" --password-file "$scratch" -- true
 check 'locks: a password' code 0 "$baton" locks --at "$at" --password-file "$scratch/password"
 refuse 1 'the server refuses' 'locks: a wrong one' "$baton" locks --at "$at" --password-file "$scratch/wrong"
+
+# ---- a disk that cannot be written ----
+server unwritable
+mkdir "$at.tokens.new" # where the tokens are written before they take the place of the file
+refuse 69 'it cannot write its files' 'a server that cannot write' \
+    "$baton" run a --at "$at" -- touch "$scratch/never"
+check 'nothing is run' test ! -e "$scratch/never"
+check 'nor does it blame the password' bash -c "! grep password '$scratch/err'"
+rmdir "$at.tokens.new"
+check 'one that can write again' code 0 "$baton" run a --at "$at" -- true
+mkdir -m 700 "$scratch/unguarded" "$scratch/unguarded/baton" "$scratch/unguarded/baton/guard"
+refuse 69 'Is a directory' 'a guard that cannot be opened' \
+    env XDG_RUNTIME_DIR="$scratch/unguarded" "$baton" run a -- true
 
 # ---- the private directory ----
 mkdir -m 777 "$scratch/open"

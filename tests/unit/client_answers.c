@@ -74,6 +74,9 @@ void answers_to_try_and_lock(void **unused)
         {"TRY", ":7\r\n", BATON_OK, 0, true},
         {"TRY", ":-7\r\n", BATON_BUSY, 0, true},
         {"TRY", "-ERR no\r\n", BATON_REFUSED, 0, true},
+        {"TRY", "-CLOSED no\r\n", BATON_CLOSED, 0, true},
+        {"TRY", "-CROWD no\r\n", BATON_CLOSED, 0, true},
+        {"TRY", "-OOM no\r\n", BATON_CLOSED, 0, true},
         {"TRY", "-NAME no\r\n", BATON_BAD_NAME, 0, true},
         {"TRY", "-NOTREADY no\r\n", BATON_UNREACHABLE, EAGAIN, false},
         {"TRY", "-DRAINING no\r\n", BATON_UNREACHABLE, EAGAIN, false},
@@ -84,6 +87,7 @@ void answers_to_try_and_lock(void **unused)
         {"LOCK", ":7\r\n", BATON_OK, 0, true},
         {"LOCK", "_\r\n", BATON_BUSY, 0, true},
         {"LOCK", "-ERR no\r\n", BATON_REFUSED, 0, true},
+        {"LOCK", "-CLOSED no\r\n", BATON_CLOSED, 0, true},
         {"LOCK", "-NAME no\r\n", BATON_BAD_NAME, 0, true},
         {"LOCK", "-NOTREADY no\r\n", BATON_UNREACHABLE, EAGAIN, false},
         {"LOCK", ":-7\r\n", BATON_UNREACHABLE, EPROTO, false},
@@ -102,7 +106,9 @@ void refusal_beside_a_section(void **unused)
     uint64_t kept, more;
     assert_int_equal(baton_client_try(c, "kept", &kept), BATON_OK);
     answer_next("TRY", "-DRAINING it is about to end\r\n");
-    assert_int_equal(baton_client_try(c, "more", &more), BATON_REFUSED);
+    assert_int_equal(baton_client_try(c, "more", &more), BATON_CLOSED);
+    answer_next("TRY", "-NOTREADY it is rejoining\r\n");
+    assert_int_equal(baton_client_try(c, "more", &more), BATON_CLOSED);
     assert_true(baton_client_holds(c, "kept", kept));
     assert_int_equal(baton_client_try(c, "more", &more), BATON_OK);
     assert_int_equal(connections(), 1);
@@ -380,6 +386,7 @@ void answers_to_who_connects(void **unused)
     static const opening rows[] = {
         {"HELLO", SAYS(SERVER, BATON), BATON_OK, 0},
         {"HELLO", "-ERR no\r\n", BATON_REFUSED, 0},
+        {"HELLO", "-ERR max number of clients reached\r\n", BATON_CLOSED, 0},
         {"HELLO", "+OK\r\n", BATON_REFUSED, 0},
         {"HELLO", "%0\r\n", BATON_REFUSED, 0},
         {"HELLO", SAYS(SERVER, "$5\r\nredis\r\n"), BATON_REFUSED, 0},
@@ -388,6 +395,7 @@ void answers_to_who_connects(void **unused)
         {"HELLO", SAYS(SERVER, BATON) ":1\r\n", BATON_REFUSED, 0},
         {"HELLO", "!!\r\n", BATON_REFUSED, 0},
         {"RENEW", "-ERR too long\r\n", BATON_REFUSED, 0},
+        {"RENEW", "-CLOSED it cannot write\r\n", BATON_CLOSED, 0},
         {"RENEW", "+OK\r\n", BATON_REFUSED, 0},
         {"RENEW", "!!\r\n", BATON_REFUSED, 0},
     };
@@ -425,10 +433,15 @@ void answers_to_who_proves(void **unused)
         const char *reply;
         int result;
     } rows[] = {
-        {false, "+OK\r\n", BATON_OK},     {false, "-ERR wrong\r\n", BATON_REFUSED},
-        {false, "!!\r\n", BATON_REFUSED}, {true, "-ERR what\r\n", BATON_REFUSED},
-        {true, "+OK\r\n", BATON_REFUSED}, {true, "$3\r\nabc\r\n", BATON_REFUSED},
-        {true, ":1\r\n", BATON_REFUSED},  {true, "!!\r\n", BATON_REFUSED},
+        {false, "+OK\r\n", BATON_OK},
+        {false, "-ERR wrong\r\n", BATON_REFUSED},
+        {false, "!!\r\n", BATON_REFUSED},
+        {true, "-ERR what\r\n", BATON_REFUSED},
+        {true, "+OK\r\n", BATON_REFUSED},
+        {true, "$3\r\nabc\r\n", BATON_REFUSED},
+        {true, ":1\r\n", BATON_REFUSED},
+        {true, "!!\r\n", BATON_REFUSED},
+        {true, "-ERR max number of clients reached\r\n", BATON_CLOSED},
     };
     actors[0].answers = challenge;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
