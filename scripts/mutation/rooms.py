@@ -61,10 +61,12 @@ TESTS = {
     "client": "test_client_memory; test_client;"
     " tests/e2e/with_scratch.sh client_live baton (baton client_live)",
     "cli/top* cli/text.c": "test_top; tests/e2e/top.sh (baton board_actor)",
-    "cli/run* cli/server_paths.c": "test_server_paths; tests/e2e/run.sh (baton)",
+    "cli/run_session.c": "tests/e2e/cluster_run.sh (baton)",
+    "cli/run* cli/server_paths.c": "test_server_paths; tests/e2e/test_run_terminal.py (baton);"
+    " tests/e2e/run.sh (baton)",
     "cli/held.c cli/release.c": "test_commands; tests/e2e/test_password.py (baton); tests/e2e/run.sh (baton)",
     "cli/ask.c cli/issue.c cli/read.c": "test_commands; tests/e2e/cluster_run.sh (baton)",
-    "cli/bench_load.c": "tests/e2e/test_bench_load.py (baton)",
+    "cli/bench*": "tests/e2e/cli.sh (baton); tests/e2e/test_bench_load.py (baton)",
     "cli/status*": "test_commands; tests/e2e/test_node_status.py (baton)",
     "cli/node.c cli/config.c": "tests/e2e/cli.sh (baton);"
     " tests/e2e/test_node_config.py (baton); tests/e2e/test_node_status.py (baton);"

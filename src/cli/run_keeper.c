@@ -10,7 +10,6 @@
 #include "farewell.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -32,12 +31,13 @@ int64_t monotonic_ms(void)
 
 /* ---- in the keeper ---- */
 
+/* A lease and a grace have a day each at most, so an int has room for it. */
 static int until(int64_t at)
 {
     if (at == 0)
         return -1;
     int64_t left = at - monotonic_ms();
-    return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+    return left > 0 ? (int)left : 0;
 }
 
 /* What the keeper knows. */
@@ -65,11 +65,13 @@ static void hear_order(watchman *w)
 {
     keeper_order news;
     ssize_t bytes = recv(w->line, &news, sizeof news, MSG_DONTWAIT);
-    if (bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR))
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (bytes != (ssize_t)sizeof news)
         last_duty(w);
-    if (bytes == (ssize_t)sizeof news && !w->terminated) /* what was begun is ended */
+    if (!w->terminated) /* what was begun is ended */
         w->order = news;
-    if (w->leader < 0 && w->order.group > 0)
+    if (w->leader < 0)
         w->leader = (int)syscall(SYS_pidfd_open, w->order.group, 0);
 }
 

@@ -67,7 +67,7 @@ static int by_lock_and_since(const void *a, const void *b)
         return one->lock < other->lock ? -1 : 1;
     if (one->since_ns != other->since_ns)
         return one->since_ns < other->since_ns ? -1 : 1;
-    return (one->card > other->card) - (one->card < other->card);
+    return one->card < other->card ? -1 : 1; /* each is there once */
 }
 
 /* Returns how many wait, whatever for. */

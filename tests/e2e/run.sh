@@ -316,7 +316,12 @@ refuse 75 'held by another' 'renewed for longer than its lease' bash -c \
     "sleep 2; exec '$baton' run renewed --at '$at' --try -- true"
 : > "$scratch/tried"
 check 'and not lost' ends_with 5 "$last"
-check 'without a lease' code 0 "$baton" run forever --at "$at" --lease 0 -- sleep 0.1
+rm -f "$scratch/ready"
+start run forever --at "$at" --lease 0 -- sh -c "echo > '$scratch/ready'; exec sleep 60"
+until_true test -e "$scratch/ready"
+check 'without a lease it sleeps until there is something to do' until_true state_is "$last" S
+kill "$last"
+check 'and hears signals' ends_with 143 "$last"
 
 check 'a lock inside of one of that name at another server' \
     timeout 60 "$baton" run outer -- "$baton" run --at "$at" outer -- true
