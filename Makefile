@@ -4,6 +4,7 @@
 #   make check     all tests                  make lint       format, static analysis, tidiness
 #   make theorems  the papers' claims, run    make mutants    wrong locks that must be caught
 #   make bench     measure for a minute       make check-speed, make check-freestanding, make bench-serve
+#   make bench-flood      what a good client feels while 200 others flood the server
 #   make mutants-random   N= SEED= ROOM=: how much the tests notice
 #   make second-opinion   what GenMC says of the locks, if it is installed; ARGS="dt1 --every 1"
 #   make soak      a cluster in trouble, 10 minutes   make bench-cluster, make bench-held
@@ -14,7 +15,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 NINJA    = ninja -C $(BUILD)
 
-.PHONY: all deps demo bench bench-serve bench-cluster bench-held soak check check-freestanding check-speed mutants mutants-random second-opinion theorems lint format install clean help
+.PHONY: all deps demo bench bench-serve bench-flood bench-cluster bench-held soak check check-freestanding check-speed mutants mutants-random second-opinion theorems lint format install clean help
 
 all: deps $(BUILD)/build.ninja
 	@$(NINJA) --quiet
@@ -38,6 +39,10 @@ bench: all
 bench-serve: all
 	@scripts/deps bench-serve
 	@scripts/bench-serve
+
+# How long a good client waits while others flood the server.
+bench-flood: all
+	@scripts/bench-flood
 
 # Nodes are killed, paused, cut off; the judge reads what their clients saw. SECONDS= SEED= NODES=
 soak: all
