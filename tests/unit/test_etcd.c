@@ -63,6 +63,18 @@ static void test_ask_nothing(void **state)
     free(text);
 }
 
+/* A text that was freed leaves nothing behind, but for some bytes that malloc keeps. */
+static void test_ask_leaves_nothing(void **state)
+{
+    enum { OFTEN = 100 };
+    static const uint8_t value[5000];
+    size_t before = heap_bytes();
+    (void)state;
+    for (int i = 0; i < OFTEN; i++)
+        free(etcd_ask(key, 8, (etcd_bytes){value, sizeof value}));
+    assert_true(heap_bytes() <= before + OFTEN * sizeof value / 2);
+}
+
 /* ---- answers ---- */
 
 #define HEADER "{\"header\":{\"cluster_id\":\"15118495548433857066\",\"revision\":\"2\"},"
@@ -499,6 +511,7 @@ int main(void)
     static suite s;
     suite_add(&s, test_ask_nothing, NULL, "what is asked only to be answered");
     suite_add(&s, test_ask, NULL, "what is asked");
+    suite_add(&s, test_ask_leaves_nothing, NULL, "what is asked leaves nothing behind");
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         suite_add(&s, test_good, &good[i], "%s", good[i].name);
     suite_add(&s, test_bad, NULL, "what is no answer");
