@@ -152,7 +152,7 @@ static bool listen_at(run_session *s)
         run_say(s->of, "%s: %s is too long for a socket; set XDG_RUNTIME_DIR", no_issue, s->path);
         return false;
     }
-    memcpy(name.sun_path, s->path, (size_t)length + 1);
+    memcpy(name.sun_path, s->path, sizeof name.sun_path);
     unlink(s->path); /* of a process that had our number, and was killed */
     mode_t before = umask(0177);
     bool fine = bind(s->socket, (struct sockaddr *)&name, sizeof name) == 0;

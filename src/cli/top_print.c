@@ -223,9 +223,8 @@ static void put_locks(top_page *page, const top_scene *scene)
         uint32_t more = scene->locks - i;
         uint32_t kept = more > 1 ? 1 : 0; /* for how many more there are */
         if (page->rows <= kept) {
-            put_and_free(page,
-                         format("... and %" PRIu32 " more lock%s", more, more == 1 ? "" : "s"));
-            return;
+            put_and_free(page, format("... and %" PRIu32 " more locks", more));
+            return; /* of a single one there is room for its row */
         }
         put_lock(page, scene, columns, &scene->lock[i], page->rows - kept);
     }

@@ -93,6 +93,9 @@ refuse 126 'Permission denied' 'not executable' "$baton" run a -- "$root/README.
 echo '#!/no/such/interpreter' > "$scratch/script"
 chmod 755 "$scratch/script"
 refuse 127 'cannot run' 'what only exec can find out' "$baton" run a -- "$scratch/script"
+echo '#!/' > "$scratch/script"
+refuse 126 'Permission denied' 'an interpreter that is a directory' \
+    "$baton" run a -- "$scratch/script"
 refuse 69 "start one with 'baton serve'" 'no server' "$baton" run a --at "$scratch/none" -- true
 refuse 69 'cannot reach 127.0.0.1:1' 'no server at a port' "$baton" run a --at 127.0.0.1:1 -- true
 check 'no server, quietly' bash -c "! '$baton' run -q a --at '$scratch/none' -- true 2>&1 | grep ."

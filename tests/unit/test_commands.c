@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 #include "false_server.h"
+#include "status.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -508,7 +509,7 @@ static void test_status_trouble(void **state)
     assert_non_null(strstr(out, "\"up\": false"));
     assert_int_equal(run(cmd_status, "--at", other_path, END), EXIT_UNREACHABLE);
     static const char *const none[] = {"+OK\r\n",
-                                       "*0\r\n",
+                                       "*0\r\n$1\r\nx\r\n",
                                        "*1\r\n:1\r\n",
                                        "*100001\r\n",
                                        "*2\r\n$1\r\nx\r\n:1\r\n",
@@ -526,6 +527,25 @@ static void test_status_trouble(void **state)
     assert_int_equal(run(cmd_status, END), EXIT_USAGE);
 }
 
+/* How far behind: of locks that several list, the one that is farthest counts. */
+static void test_status_lag(void **state)
+{
+    (void)state;
+    status_lock of_a[] = {{.name = "x", .executed = 7}, {.name = "alone", .executed = 9}};
+    status_lock of_b[] = {{.name = "y", .executed = 3}, {.name = "x", .executed = 5}};
+    status_lock of_c[] = {{.name = "x", .executed = 4}, {.name = "y", .executed = 4}};
+    status_node nodes[] = {
+        {.lock = of_a, .listed = 2},
+        {.lock = of_b, .listed = 2},
+        {.lock = of_c, .listed = 2},
+        {.listed = UINT64_MAX >> 8}, /* not asked: more than there is memory for */
+    };
+    status_compare(nodes, 3);
+    const uint64_t expected[] = {0, 3, 3, 0};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        assert_int_equal(nodes[i].lag, expected[i]);
+}
+
 #define with_a_server(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -536,7 +556,7 @@ int main(void)
         with_a_server(test_locks),          with_a_server(test_read),
         with_a_server(test_issue),          with_a_server(test_issue_nowhere),
         with_a_server(test_status),         with_a_server(test_status_json),
-        with_a_server(test_status_trouble),
+        with_a_server(test_status_trouble), cmocka_unit_test(test_status_lag),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
 }
