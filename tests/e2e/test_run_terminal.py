@@ -114,6 +114,6 @@ def test_key_does_not_end_the_script(terminal, world):
 
 def test_signal_for_baton_run_alone(terminal, world):
     """an INT that is no key is for baton run and its command, not for the script"""
-    start_script(terminal, world, CTRL_C, """sh -c 'echo in"side"; kill -INT $PPID; sleep 600'""")
+    start_script(terminal, world, CTRL_C, SLEEPS.replace("exec", "kill -INT $PPID; exec"))
     code, screen = terminal.end_of_job()
     assert code == 0 and "survived=130" in screen
