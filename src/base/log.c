@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -41,4 +42,47 @@ void log_line(log_level level, const char *event, const char *format, ...)
     text[length++] = '\n';
     ssize_t ignored = write(STDERR_FILENO, text, length);
     (void)ignored; /* there is nobody left to tell */
+}
+
+/* How a byte is written: by itself, behind a backslash, or in digits. */
+static size_t escape(unsigned char byte, char out[5])
+{
+    static const char digits[] = "0123456789abcdef";
+    bool quoted = byte == '"' || byte == '\\';
+    size_t length = 0;
+    if (quoted || byte < 0x20 || byte > 0x7e)
+        out[length++] = '\\';
+    if (length == 0 || quoted) {
+        out[length++] = (char)byte;
+    } else {
+        out[length++] = 'x';
+        out[length++] = digits[byte >> 4];
+        out[length++] = digits[byte & 15];
+    }
+    return length;
+}
+
+log_value log_quote(const char *at, size_t bytes)
+{
+    static const char cut[] = "...\"";
+    log_value v;
+    size_t length = 0;
+    v.text[length++] = '"';
+    for (size_t i = 0; i < bytes; i++) {
+        char one[5];
+        size_t more = escape((unsigned char)at[i], one);
+        if (length + more + sizeof cut > sizeof v.text) {
+            memcpy(v.text + length, cut, sizeof cut);
+            return v;
+        }
+        memcpy(v.text + length, one, more);
+        length += more;
+    }
+    memcpy(v.text + length, "\"", 2);
+    return v;
+}
+
+log_value log_quote_text(const char *text)
+{
+    return log_quote(text, strlen(text));
 }

@@ -86,8 +86,8 @@ static bool is_same_reason(const char *a, const char *b)
 static void complain(etcd_place *p, uint32_t url, const char *why)
 {
     bool is_new = url == p->url && !is_same_reason(p->said[url], why);
-    log_line(is_new ? LOG_WARN : LOG_DEBUG, "etcd_lost", "url=%s why=\"%s\"", p->urls.url[url].text,
-             why);
+    log_line(is_new ? LOG_WARN : LOG_DEBUG, "etcd_lost", "url=%s why=%s", p->urls.url[url].text,
+             log_quote_text(why).text);
     if (is_new)
         snprintf(p->said[url], PLACE_REASON, "%s", why);
 }

@@ -24,6 +24,13 @@ struct outside {
 
 static_assert(CLUSTER_DIGITS + STORE_MAX_NAME + 16 <= ETCD_MAX_KEY, "every lock has a key");
 
+static etcd_bytes make_key(const outside *o, const node_lock *p, char key[ETCD_MAX_KEY])
+{
+    int length = snprintf(key, ETCD_MAX_KEY, "baton/%s/", o->cluster);
+    memcpy(key + length, p->name, p->name_bytes);
+    return (etcd_bytes){key, (size_t)length + p->name_bytes};
+}
+
 /* ---- what etcd says ---- */
 
 /* What is wrong with a key, some times in a second. The lock asks again after a while. */
@@ -37,8 +44,10 @@ static void complain(outside *o, node_lock *p, log_level level, const char *even
     }
     if (++o->complaints > MAX_COMPLAINTS)
         return;
-    log_line(level, event, "key=\"baton/%s/%.*s\" epoch=%llu why=\"%s\"", o->cluster,
-             (int)p->name_bytes, p->name, (unsigned long long)p->replica.stub.now.epoch, why);
+    char text[ETCD_MAX_KEY];
+    etcd_bytes key = make_key(o, p, text);
+    log_line(level, event, "key=%s epoch=%llu why=\"%s\"", log_quote(key.at, key.bytes).text,
+             (unsigned long long)p->replica.stub.now.epoch, why);
 }
 
 /*
@@ -100,13 +109,6 @@ static void told(void *context, void *who, uint64_t epoch, const etcd_answer *a)
 }
 
 /* ---- what is asked ---- */
-
-static etcd_bytes make_key(const outside *o, const node_lock *p, char key[ETCD_MAX_KEY])
-{
-    int length = snprintf(key, ETCD_MAX_KEY, "baton/%s/", o->cluster);
-    memcpy(key + length, p->name, p->name_bytes);
-    return (etcd_bytes){key, (size_t)length + p->name_bytes};
-}
 
 /* As the nodes would tell each other the decision. */
 static bool ask(outside *o, node_lock *p)

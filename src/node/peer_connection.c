@@ -63,8 +63,8 @@ void link_hang_up(peer_connection *l, const char *why)
         return;
     l->closing = true;
     bool known = link_is_known(l);
-    log_line(known ? LOG_INFO : LOG_DEBUG, "peer_gone", "peer=%s direction=%s why=\"%s\"",
-             other_id(l), direction(l), why);
+    log_line(known ? LOG_INFO : LOG_DEBUG, "peer_gone", "peer=%s direction=%s why=%s", other_id(l),
+             direction(l), log_quote_text(why).text);
     if (!l->dials) {
         list_remove(&l->in_guests);
         l->of->stranger_count -= !known;
@@ -198,8 +198,8 @@ static void welcome(peer_connection *l)
 
 static void refuse(peer_connection *l, const char *why)
 {
-    log_line(LOG_WARN, "peer_refused", "peer=%s direction=%s why=\"%s\"", other_id(l), direction(l),
-             why);
+    log_line(LOG_WARN, "peer_refused", "peer=%s direction=%s why=%s", other_id(l), direction(l),
+             log_quote_text(why).text);
     if (!l->writes)
         link_hang_up(l, why);
 }
@@ -226,15 +226,16 @@ static size_t read_one(peer_connection *l, const char *bytes, size_t count)
     peer_said *said = &l->of->said;
     resp_parsed p = peer_read(bytes, count, l->of->all->nodes, said);
     if (p.verdict == RESP_BAD) {
-        log_line(LOG_WARN, "peer_garbage", "peer=%s why=\"%s\"", other_id(l), p.complaint);
+        log_line(LOG_WARN, "peer_garbage", "peer=%s why=%s", other_id(l),
+                 log_quote_text(p.complaint).text);
         link_hang_up(l, p.complaint);
         return count;
     }
     if (p.verdict == RESP_MORE)
         return 0;
     if (said->verb == PEER_COMPLAINT)
-        log_line(LOG_WARN, "peer_complains", "peer=%s what=\"%.*s\"", other_id(l),
-                 (int)said->words.bytes, said->words.at);
+        log_line(LOG_WARN, "peer_complains", "peer=%s what=%s", other_id(l),
+                 log_quote(said->words.at, said->words.bytes).text);
     else if (!l->dials)
         node_receive(l->of->node, l->hello.other, said, uv_now(l->of->loop));
     peer_said_drop(said);

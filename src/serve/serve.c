@@ -232,10 +232,14 @@ static void look_after(uv_timer_t *timer)
     end_if_idle(of);
 }
 
-static void audit(service *s, const char *from, const char *what)
+static void audit(service *s, const char *from, const char *what, resp_word lock)
 {
     (void)s;
-    log_line(LOG_WARN, "audit", "from=%s what=\"%s\"", from, what);
+    if (lock.bytes == 0)
+        log_line(LOG_WARN, "audit", "from=%s what=\"%s\"", from, what);
+    else
+        log_line(LOG_WARN, "audit", "from=%s what=\"%s\" lock=%s", from, what,
+                 log_quote(lock.at, lock.bytes).text);
 }
 
 /* ---- begin and end ---- */

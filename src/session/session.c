@@ -234,10 +234,9 @@ static void force(const order *o)
     locks *all = me->of->locks;
     bool held = all->backend->release(all, name.at, name.bytes, token, o->now);
     if (held && me->of->audit != NULL) {
-        char what[128];
-        snprintf(what, sizeof what, "released by force: %.*s, token %" PRIu64,
-                 (int)(name.bytes < 64 ? name.bytes : 64), name.at, token);
-        me->of->audit(me->of, me->who.from, what);
+        char what[64];
+        snprintf(what, sizeof what, "released by force, token %" PRIu64, token);
+        me->of->audit(me->of, me->who.from, what, name);
     }
     resp_integer(&me->out, held);
 }
@@ -353,7 +352,7 @@ static void refuse_http(const order *o)
     resp_error(&me->out, "ERR this port speaks RESP, not HTTP");
     me->ends = true;
     if (me->of->audit != NULL)
-        me->of->audit(me->of, me->who.from, "refused: a request of HTTP");
+        me->of->audit(me->of, me->who.from, "refused: a request of HTTP", (resp_word){0});
 }
 
 static void info(const order *o)

@@ -35,7 +35,8 @@ typedef struct service {
     /* All that was done since the last call: must be so before anything is sent. NULL: it is. */
     void (*turn_ends)(struct service *s);
     void (*turn_told)(struct service *s); /* when it was sent; there if turn_ends is */
-    void (*audit)(struct service *s, const char *from, const char *what); /* a forced release */
+    /* Something to be written down, about a lock, or about none if its name is empty. */
+    void (*audit)(struct service *s, const char *from, const char *what, resp_word lock);
 } service;
 
 typedef struct session {

@@ -161,6 +161,15 @@ def test_locks_are_listed_and_released_by_force(shared, connect):
     assert "event=audit" in shared.text() and f"token {token}" in shared.text()
 
 
+def test_names_forge_no_field_of_the_log(shared, connect):
+    """a name with quotes and controls in it is one value of the line in which it is logged"""
+    client = connect(shared)
+    name = b'audited" level=error event=\x9bforged\\ what="\0end'
+    assert client("RELEASE", name, client("TRY", name)) == 1
+    line = next(line for line in shared.text().splitlines() if "audited" in line)
+    assert line.endswith(r'lock="audited\" level=error event=\x9bforged\\ what=\"\x00end"')
+
+
 def test_wrong_commands_get_an_error(shared, connect):
     """wrong commands get an error, and the session goes on"""
     client = connect(shared)

@@ -91,6 +91,57 @@ static void test_one_line(void **state)
     }
 }
 
+/* What others have chosen is one value, which ends where its quotes do. */
+static void test_quoted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t count;
+        const char *quoted;
+    } row[] = {
+        {"", 0, "\"\""},
+        {"stock ~", 7, "\"stock ~\""},
+        {"a\" level=error b=\"", 18, "\"a\\\" level=error b=\\\"\""},
+        {"a\\", 2, "\"a\\\\\""},
+        {"\x9b"
+         "2J",
+         3, "\"\\x9b2J\""}, /* clears a terminal's screen */
+        {"\x1b\n\x7f", 3, "\"\\x1b\\x0a\\x7f\""},
+        {"a\0b", 3, "\"a\\x00b\""},
+        {"\xc3\xa9", 2, "\"\\xc3\\xa9\""},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+        assert_string_equal(log_quote(row[i].bytes, row[i].count).text, row[i].quoted);
+    assert_string_equal(log_quote_text("x\"y").text, "\"x\\\"y\"");
+    catch_it();
+    log_line(LOG_INFO, "tests", "lock=%s token=%d", log_quote("a\"\x9b", 3).text, 7);
+    assert_string_equal(strstr(caught(), "lock="), "lock=\"a\\\"\\x9b\" token=7\n");
+}
+
+/* One that is cut is still in quotes, and no escape in it is torn. */
+static void test_quoted_long(void **state)
+{
+    (void)state;
+    static const char *const bytes[] = {"x", "\"", "\x9b"};
+    static char large[2 * LOG_VALUE];
+    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
+        memset(large, bytes[i][0], sizeof large);
+        size_t each = strlen(log_quote(large, 1).text) - 2;
+        for (size_t count = 0; count < sizeof large; count++) {
+            log_value v = log_quote(large, count);
+            size_t length = strnlen(v.text, sizeof v.text);
+            assert_true(length < sizeof v.text);
+            assert_int_equal(v.text[length - 1], '"');
+            if (length == 2 + count * each)
+                continue;
+            assert_memory_equal(v.text + length - 4, "...\"", 4);
+            assert_int_equal((length - 5) % each, 0);
+            assert_true(length + each >= sizeof v.text); /* not cut too early */
+        }
+    }
+}
+
 /* ---- durations ---- */
 
 static void test_durations(void **state)
@@ -129,6 +180,8 @@ int main(void)
     suite_add(&s, test_line, NULL, "a line");
     suite_add(&s, test_levels, NULL, "levels");
     suite_add(&s, test_one_line, NULL, "one line, whatever is in it");
+    suite_add(&s, test_quoted, NULL, "values that others have chosen, in quotes");
+    suite_add(&s, test_quoted_long, NULL, "long values that others have chosen");
     suite_add(&s, test_durations, NULL, "durations between bounds");
     return suite_run(&s, "log");
 }

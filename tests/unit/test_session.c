@@ -23,10 +23,10 @@ static bool change_lease(service *s, uint64_t from, uint64_t to)
     return remembered == to;
 }
 
-static void audit(service *s, const char *from, const char *what)
+static void audit(service *s, const char *from, const char *what, resp_word lock)
 {
     (void)s;
-    snprintf(audited, sizeof audited, "%s %s", from, what);
+    snprintf(audited, sizeof audited, "%s %s %.*s", from, what, (int)lock.bytes, lock.at);
 }
 
 static void more_figures(service *s, resp_out *out)
@@ -346,7 +346,7 @@ static void test_force(void **unused)
     talk(&a, 0, "RELEASE y 1\r\n", ":0\r\n");
     assert_string_equal(audited, "");
     talk(&a, 0, "RELEASE x 1\r\n", ":1\r\n");
-    assert_string_equal(audited, "here released by force: x, token 1");
+    assert_string_equal(audited, "here released by force, token 1 x");
     talk_hear(&b, 0, ">3\r\n$4\r\nlost\r\n$1\r\nx\r\n:1\r\n");
     talk_hear(&c, 0, ":2\r\n");
     char line[128];
@@ -354,7 +354,7 @@ static void test_force(void **unused)
     snprintf(line, sizeof line, "LOCK %080d\r\n", 1);
     unsigned long long token = talk_token(&b, 0, line);
     snprintf(line, sizeof line, "RELEASE %080d %llu\r\n", 1, token);
-    snprintf(told, sizeof told, "here released by force: %064d, token %llu", 0, token);
+    snprintf(told, sizeof told, "here released by force, token %llu %080d", token, 1);
     of.audit = NULL;
     talk(&a, 0, "RELEASE x 2\r\n", ":1\r\n");
     of.audit = audit;
