@@ -2,6 +2,8 @@
 #include "log.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 static log_level the_max = LOG_INFO;
+static pthread_mutex_t sums = PTHREAD_MUTEX_INITIALIZER; /* guards every log_sum */
 
 void log_set_level(log_level max)
 {
@@ -85,4 +88,32 @@ log_value log_quote(const char *at, size_t bytes)
 log_value log_quote_text(const char *text)
 {
     return log_quote(text, strlen(text));
+}
+
+static void tell_sum(log_sum *s, uint64_t now)
+{
+    if (s->times == 0 || (s->told_at != 0 && now - s->told_at < LOG_SUM_OFTEN))
+        return;
+    log_line(s->level, s->event, "%s times=%" PRIu64, s->last, s->times);
+    s->times = 0;
+    s->told_at = now;
+}
+
+void log_summed(log_sum *s, uint64_t now, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&sums);
+    vsnprintf(s->last, sizeof s->last, format, arguments);
+    s->times++;
+    tell_sum(s, now);
+    pthread_mutex_unlock(&sums);
+    va_end(arguments);
+}
+
+void log_sum_tell(log_sum *s, uint64_t now)
+{
+    pthread_mutex_lock(&sums);
+    tell_sum(s, now);
+    pthread_mutex_unlock(&sums);
 }

@@ -75,6 +75,7 @@ static void tick(uv_timer_t *timer)
 {
     node_driver *d = timer->data;
     node_tick(&d->node, uv_now(timer->loop));
+    links_tell_refused(d->links);
 }
 
 bool driver_open(node_driver *d, uv_loop_t *loop, char complaint[COMPLAINT])

@@ -61,6 +61,15 @@ void links_send_rest(links *l)
             send_to(l, i);
 }
 
+void links_tell_refused(links *l)
+{
+    for (uint8_t i = 0; i <= l->all->nodes; i++) {
+        log_sum_tell(&l->refused[false][i], uv_now(l->loop));
+        log_sum_tell(&l->refused[true][i], uv_now(l->loop));
+    }
+    listen_tell_failures(l->listening);
+}
+
 bool links_idle(const links *l)
 {
     for (uint8_t i = 0; i < l->all->nodes; i++)
@@ -134,6 +143,9 @@ links *links_open(uv_loop_t *loop, cluster_node *node, const peers *all, const p
     *l = (links){.loop = loop, .node = node, .all = all};
     list_start(&l->guests);
     list_start(&l->strangers);
+    for (uint8_t i = 0; i <= all->nodes; i++)
+        l->refused[false][i] = l->refused[true][i] =
+            (log_sum){.level = LOG_WARN, .event = "peer_refused"};
     if (!peer_tls_open(&l->tls, all, by, complaint)) {
         free(l);
         return NULL;

@@ -26,6 +26,8 @@ void links_send_early(links *l);
 void links_send(links *l);
 /* Sends the rest; to be called when clients have been told. */
 void links_send_rest(links *l);
+/* Tells the log who was refused; to be called some times in a second. */
+void links_tell_refused(links *l);
 /* All that was to be sent is sent. */
 bool links_idle(const links *l);
 /* The one at which it listens for peers. */

@@ -198,8 +198,9 @@ static void welcome(peer_connection *l)
 
 static void refuse(peer_connection *l, const char *why)
 {
-    log_line(LOG_WARN, "peer_refused", "peer=%s direction=%s why=%s", other_id(l), direction(l),
-             log_quote_text(why).text);
+    /* Each peer has a line of its own: strangers, who can be many, must not hide what it says. */
+    log_summed(&l->of->refused[l->dials][l->hello.other], uv_now(l->of->loop),
+               "peer=%s direction=%s why=%s", other_id(l), direction(l), log_quote_text(why).text);
     if (!l->writes)
         link_hang_up(l, why);
 }

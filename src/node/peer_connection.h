@@ -8,6 +8,7 @@
 #include "links.h"
 #include "list.h"
 #include "listen.h"
+#include "log.h"
 #include "lookup.h"
 #include "peer_tls.h"
 
@@ -61,6 +62,7 @@ struct links {
     list_head guests;    /* that are known */
     list_head strangers; /* that are not yet; the oldest first */
     uint32_t stranger_count;
+    log_sum refused[2][WME_MAX_NODES + 1]; /* those who dialed, those dialed; by id, or without */
     bool ends;
     uint64_t turns;
     peer_said said; /* large, and used up before the next */

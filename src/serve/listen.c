@@ -29,6 +29,7 @@ struct listeners {
     uint32_t count;
     void (*accepted)(void *context, int socket, address_kind kind);
     void *context;
+    log_sum failures; /* to accept somebody */
     listener one[];
 };
 
@@ -93,7 +94,7 @@ static void have_connection(uv_stream_t *stream, int status)
     listener *l = stream->data;
     int at;
     if (status < 0 || uv_fileno(&l->socket.handle, &at) != 0) {
-        log_line(LOG_WARN, "accept", "why=\"%s\"", uv_strerror(status));
+        log_summed(&l->of->failures, uv_now(l->of->loop), "why=\"%s\"", uv_strerror(status));
         return;
     }
     union {
@@ -114,7 +115,7 @@ static void have_connection(uv_stream_t *stream, int status)
         if (own >= 0)
             l->of->accepted(l->of->context, own, l->kind);
         else
-            log_line(LOG_WARN, "accept", "why=\"%s\"", strerror(errno));
+            log_summed(&l->of->failures, uv_now(l->of->loop), "why=\"%s\"", strerror(errno));
     }
     uv_close(&taken->handle, free_handle);
 }
@@ -185,7 +186,10 @@ listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t cou
         snprintf(complaint, COMPLAINT, "out of memory");
         return NULL;
     }
-    *all = (listeners){.loop = loop, .accepted = accepted, .context = context};
+    *all = (listeners){.loop = loop,
+                       .accepted = accepted,
+                       .context = context,
+                       .failures = {.level = LOG_WARN, .event = "accept"}};
     for (uint32_t i = 0; i < count; i++) {
         listener *l = &all->one[i];
         l->of = all;
@@ -201,6 +205,11 @@ listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t cou
         say_where(l, address[i]);
     }
     return all;
+}
+
+void listen_tell_failures(listeners *all)
+{
+    log_sum_tell(&all->failures, uv_now(all->loop));
 }
 
 int listen_descriptor(const listeners *all)

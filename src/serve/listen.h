@@ -24,6 +24,8 @@ bool listen_is_local(const char *address);
 listeners *listen_open(uv_loop_t *loop, const char *const *address, uint32_t count,
                        void (*accepted)(void *context, int socket, address_kind kind),
                        void *context, char complaint[COMPLAINT]);
+/* Tells the log of connections that could not be accepted; to be called some times in a second. */
+void listen_tell_failures(listeners *all);
 /* That of the first address. */
 int listen_descriptor(const listeners *all);
 void listen_close(listeners *all);

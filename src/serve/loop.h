@@ -8,6 +8,7 @@
 #include "address.h"
 #include "baton/lock.h"
 #include "list.h"
+#include "log.h"
 #include "serve.h"
 #include "tls.h"
 
@@ -42,6 +43,7 @@ typedef struct loop {
     uint32_t max_strangers;
     tls_party *tls;                     /* for who comes by TLS; NULL: nobody does */
     baton_atomic_count *staying_of_all; /* sessions whose connection is gone */
+    log_sum *cut_off_of_all;
     traffic traffic;
     baton_tas box;
     notice *first_notice, *last_notice;

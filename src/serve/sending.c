@@ -116,8 +116,8 @@ static void flush(connection *c)
     if (c->closing || c->in->stopping)
         return;
     if (out->overflow) { /* also while a write is under way: it may be so for ever */
-        log_line(LOG_WARN, "cut_off", "from=%s why=\"does not read what it gets\"",
-                 c->session.who.from);
+        log_summed(c->in->cut_off_of_all, uv_now(&c->in->uv),
+                   "from=%s why=\"does not read what it gets\"", c->session.who.from);
         connection_close(c, "does not read what it gets");
         return;
     }

@@ -127,7 +127,8 @@ static void deal_out(void *context, int socket, address_kind kind)
         (void)told; /* it is turned away either way */
         close(socket);
         free(who);
-        log_line(LOG_WARN, "turned_away", "connections=%" PRIu64, (uint64_t)of->connections);
+        log_summed(&of->turned_away, uv_now(&of->loop[0].uv), "connections=%" PRIu64,
+                   (uint64_t)of->connections);
         return;
     }
     loop *in = &of->loop[of->next_loop++ % of->loops];
@@ -223,20 +224,30 @@ static void tell_guesses(server *of)
     of->guesses_told_at = now;
 }
 
+static void tell_refusals(server *of)
+{
+    uint64_t now = uv_now(&of->loop[0].uv);
+    log_sum_tell(&of->turned_away, now);
+    log_sum_tell(&of->cut_off, now);
+    log_sum_tell(&of->http_refused, now);
+    listen_tell_failures(of->listening);
+}
+
 static void look_after(uv_timer_t *timer)
 {
     server *of = timer->data;
     of->settings->backend->look_after(of);
     tell_guesses(of);
+    tell_refusals(of);
     give_back_memory(of);
     end_if_idle(of);
 }
 
 static void audit(service *s, const char *from, const char *what, resp_word lock)
 {
-    (void)s;
+    server *of = (server *)(void *)s;
     if (lock.bytes == 0)
-        log_line(LOG_WARN, "audit", "from=%s what=\"%s\"", from, what);
+        log_summed(&of->http_refused, uv_now(&loop_running->uv), "from=%s what=\"%s\"", from, what);
     else
         log_line(LOG_WARN, "audit", "from=%s what=\"%s\" lock=%s", from, what,
                  log_quote(lock.at, lock.bytes).text);
@@ -261,6 +272,7 @@ static void init_loop(server *of, uint32_t which)
     in->strangers_of_all = &of->strangers;
     in->max_strangers = of->max_connections / 4 < LEAST ? LEAST : of->max_connections / 4;
     in->staying_of_all = &of->staying;
+    in->cut_off_of_all = &of->cut_off;
     list_start(&in->connections);
     list_start(&in->dirty);
     list_start(&in->unsent);
@@ -361,6 +373,9 @@ const char *serve(const serve_settings *settings)
                     .secret = settings->secret,
                     .info = pages_info,
                     .audit = audit},
+        .turned_away = {.level = LOG_WARN, .event = "turned_away"},
+        .cut_off = {.level = LOG_WARN, .event = "cut_off"},
+        .http_refused = {.level = LOG_WARN, .event = "audit"},
     };
     of.service.guesses = &of.guesses;
     guesses_start(&of.guesses);

@@ -4,6 +4,7 @@
 
 #include "http.h"
 #include "listen.h"
+#include "log.h"
 #include "loop.h"
 #include "tokens.h"
 
@@ -31,7 +32,8 @@ typedef struct server {
     baton_atomic_count held_back_until; /* milliseconds; 0: grants are not held back */
     session before;                     /* who holds all locks until then */
     guesses guesses;
-    uint64_t guesses_told, guesses_told_at; /* so many of them the log has heard of, and when */
+    uint64_t guesses_told, guesses_told_at;     /* so many of them the log has heard of, and when */
+    log_sum turned_away, cut_off, http_refused; /* connections */
     http_pages *pages;
 } server;
 

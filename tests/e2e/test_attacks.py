@@ -254,3 +254,53 @@ def test_stranger_must_leave_in_time(guarded):
     with stranger(guarded) as one:
         assert one.recv(4096).startswith(b"-NOAUTH ")
         assert one.recv(4096) == b""
+
+
+MANY = 300
+
+
+def summed(process, event):
+    """How many lines of that event there are, and of how many times they speak."""
+    times = [int(line.split(" times=")[1]) if " times=" in line else 1
+             for line in process.text().splitlines() if re.search(event, line)]
+    return len(times), sum(times)
+
+
+def refuse_many(make, said=b""):
+    """Connects again and again, and waits each time until it is cut off."""
+    for _ in range(MANY):
+        with make() as one:
+            one.sendall(said)
+            try:
+                while one.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
+
+
+def test_connections_turned_away_do_not_fill_the_log(world, connect):
+    """connections beyond the limit are summed up in the log, and none is left out"""
+    server = world.server("--max-connections", 1, port=True)
+    client = connect(server)
+    refuse_many(lambda: stranger(server))
+    wait_for(lambda: summed(server, "event=turned_away")[1] == MANY)
+    assert summed(server, "event=turned_away")[0] < MANY / 3
+    assert client("PING") == "PONG"
+
+
+def test_browsers_do_not_fill_the_log(world):
+    """requests of HTTP are summed up in the log, and none is left out"""
+    server = world.server(port=True)
+    refuse_many(lambda: stranger(server), b"POST / HTTP/1.1\r\n")
+    wait_for(lambda: summed(server, "refused: a request of HTTP")[1] == MANY)
+    assert summed(server, "refused: a request of HTTP")[0] < MANY / 3
+
+
+def test_refused_peers_do_not_fill_the_log(world):
+    """strangers at a node's port are summed up in the log, and none is left out"""
+    cluster = world.cluster(1)
+    refuse_many(lambda: socket.create_connection(("127.0.0.1", cluster.ports[0]), PATIENCE),
+                b"nonsense\r\n")
+    node = cluster.nodes[0]
+    wait_for(lambda: summed(node, "event=peer_refused peer=unknown direction=in")[1] == MANY)
+    assert summed(node, "event=peer_refused")[0] < MANY / 3

@@ -142,6 +142,29 @@ static void test_quoted_long(void **state)
     }
 }
 
+/* However often it happens, it is one line in a while, and none of the times is left out. */
+static void test_summed(void **state)
+{
+    (void)state;
+    log_sum s = {.level = LOG_WARN, .event = "refused"};
+    catch_it();
+    log_sum_tell(&s, 1);
+    assert_string_equal(caught(), "");
+    catch_it();
+    for (int i = 0; i < 1000; i++)
+        log_summed(&s, 5, "from=%d", i);
+    log_sum_tell(&s, 4 + LOG_SUM_OFTEN);
+    assert_string_equal(strstr(caught(), "level="), "level=warn event=refused from=0 times=1\n");
+    catch_it();
+    log_sum_tell(&s, 5 + LOG_SUM_OFTEN);
+    log_sum_tell(&s, 6 + 2 * LOG_SUM_OFTEN);
+    assert_string_equal(strstr(caught(), "from="), "from=999 times=999\n");
+    catch_it();
+    log_summed(&s, 4 + 2 * LOG_SUM_OFTEN, "from=%s", "x");
+    log_summed(&s, 5 + 2 * LOG_SUM_OFTEN, "from=%s", "y");
+    assert_string_equal(strstr(caught(), "from="), "from=y times=2\n");
+}
+
 /* ---- durations ---- */
 
 static void test_durations(void **state)
@@ -182,6 +205,7 @@ int main(void)
     suite_add(&s, test_one_line, NULL, "one line, whatever is in it");
     suite_add(&s, test_quoted, NULL, "values that others have chosen, in quotes");
     suite_add(&s, test_quoted_long, NULL, "long values that others have chosen");
+    suite_add(&s, test_summed, NULL, "what happens often is summed up");
     suite_add(&s, test_durations, NULL, "durations between bounds");
     return suite_run(&s, "log");
 }
