@@ -150,7 +150,7 @@ int run_connect_private(run *r)
 {
     char directory[SOCKET_BYTES];
     if (!directory_of(r->at, directory)) {
-        run_say(r, "%s is too long for a socket; set XDG_RUNTIME_DIR", r->at);
+        run_say(r, "%s is too long for a socket; set BATON_RUNTIME_DIR", r->at);
         return RUN_SAID;
     }
     const char *wrong = path_runtime_make(directory); /* before: others may listen in there */

@@ -149,7 +149,7 @@ static bool listen_at(run_session *s)
     int length = snprintf(s->path, sizeof s->path, "%s/session-%d-%llx", directory, (int)getpid(),
                           (unsigned long long)s->of->token);
     if ((size_t)length >= sizeof name.sun_path) {
-        run_say(s->of, "%s: %s is too long for a socket; set XDG_RUNTIME_DIR", no_issue, s->path);
+        run_say(s->of, "%s: %s is too long for a socket; set BATON_RUNTIME_DIR", no_issue, s->path);
         return false;
     }
     memcpy(name.sun_path, s->path, sizeof name.sun_path);

@@ -11,13 +11,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void path_runtime(char directory[PATH_BYTES])
+static bool is_ours(const char *directory)
 {
+    struct stat info;
+    return directory != NULL && directory[0] == '/' && stat(directory, &info) == 0 &&
+           S_ISDIR(info.st_mode) && info.st_uid == getuid();
+}
+
+void path_runtime_among(const char *users, char directory[PATH_BYTES])
+{
+    char own[PATH_BYTES];
+    const char *chosen = getenv("BATON_RUNTIME_DIR");
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    if (runtime != NULL && runtime[0] == '/')
+    snprintf(own, sizeof own, "%s/%u", users, (unsigned)getuid());
+    if (chosen != NULL && chosen[0] == '/')
+        snprintf(directory, PATH_BYTES, "%s", chosen);
+    else if (is_ours(own)) /* before the environment, which cron does not have */
+        snprintf(directory, PATH_BYTES, "%.*s/baton", PATH_BYTES - 8, own);
+    else if (is_ours(runtime))
         snprintf(directory, PATH_BYTES, "%s/baton", runtime);
     else
         snprintf(directory, PATH_BYTES, "/tmp/baton-%u", (unsigned)getuid());
+}
+
+void path_runtime(char directory[PATH_BYTES])
+{
+    path_runtime_among("/run/user", directory);
 }
 
 const char *path_runtime_make(const char *directory)
@@ -25,8 +44,13 @@ const char *path_runtime_make(const char *directory)
     struct stat info;
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
         return strerror(errno);
-    if (lstat(directory, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid() ||
-        (info.st_mode & 077) != 0)
+    if (lstat(directory, &info) != 0)
+        return strerror(errno);
+    if (info.st_uid != getuid())
+        return "it belongs to another user; set BATON_RUNTIME_DIR to a directory of yours, the "
+               "same "
+               "for all commands that shall exclude one another";
+    if (!S_ISDIR(info.st_mode) || (info.st_mode & 077) != 0)
         return "it is not a directory of yours alone (mode 700)";
     return NULL;
 }

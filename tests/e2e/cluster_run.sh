@@ -5,9 +5,9 @@
 # shellcheck source=tap.inc
 . "$(dirname "$0")/tap.inc"
 baton=$build/baton
-export XDG_RUNTIME_DIR=$scratch/runtime XDG_STATE_HOME=$scratch/state
+export BATON_RUNTIME_DIR=$scratch/runtime XDG_STATE_HOME=$scratch/state
 unset BATON_AT BATON_PASSWORD_FILE BATON_SESSION BATON_LOCK
-mkdir -m 700 "$XDG_RUNTIME_DIR"
+mkdir -m 700 "$BATON_RUNTIME_DIR"
 started=()
 
 clean_up() {
@@ -131,7 +131,7 @@ refuse 64 'not of a cluster' 'issue: a lock of a server' "$baton" run a -- "$bat
 check 'issue: help' grep -q 'Usage: baton issue' <("$baton" issue --help)
 # shellcheck disable=SC2016
 check 'the session is for this user alone' test "$("${r[@]}" sh -c 'stat -c %a "$BATON_SESSION"')" = 600
-check 'and is gone afterwards' bash -c "! ls '$XDG_RUNTIME_DIR'/baton/session-*"
+check 'and is gone afterwards' bash -c "! ls '$BATON_RUNTIME_DIR'/session-*"
 # shellcheck disable=SC2016
 check 'what is no request is refused, and does no harm' "${r[@]}" python3 -c "import os, socket, subprocess
 for junk in (b'*99999\r\n', b'*1\r\n\$99999999\r\n', b'\r\n', b'*1\r\n\$1\r\n'):

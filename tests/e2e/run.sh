@@ -5,11 +5,11 @@
 # shellcheck source=tap.inc
 . "$(dirname "$0")/tap.inc"
 baton=$build/baton
-export XDG_RUNTIME_DIR=$scratch/runtime XDG_STATE_HOME=$scratch/state
+export BATON_RUNTIME_DIR=$scratch/runtime XDG_STATE_HOME=$scratch/state
 unset BATON_AT BATON_PASSWORD_FILE
 ulimit -c 0
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-private=$XDG_RUNTIME_DIR/baton/socket
+mkdir -m 700 "$BATON_RUNTIME_DIR"
+private=$BATON_RUNTIME_DIR/socket
 started=()
 
 servers() { # process numbers of the servers that were started for this script
@@ -147,11 +147,11 @@ for _ in $(seq 20); do
 done
 wait "${contenders[@]}"
 check 'twenty at once lose no update' test "$(cat "$scratch/counter")" -eq 20
-rm -rf "$XDG_RUNTIME_DIR/fresh"
-mkdir -m 700 "$XDG_RUNTIME_DIR/fresh"
+rm -rf "$BATON_RUNTIME_DIR/fresh"
+mkdir -m 700 "$BATON_RUNTIME_DIR/fresh"
 contenders=()
 for _ in $(seq 20); do
-    XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR/fresh "$baton" run start -- sh -c "echo x >> '$scratch/starts'" &
+    BATON_RUNTIME_DIR=$BATON_RUNTIME_DIR/fresh "$baton" run start -- sh -c "echo x >> '$scratch/starts'" &
     contenders+=($!)
 done
 wait "${contenders[@]}"
@@ -378,10 +378,10 @@ mkdir -m 777 "$scratch/open"
 mkdir "$scratch/open/baton"
 chmod 755 "$scratch/open/baton"
 refuse 69 'not a directory of yours alone' 'a directory that others can read' \
-    env XDG_RUNTIME_DIR="$scratch/open" "$baton" run a -- true
+    env BATON_RUNTIME_DIR="$scratch/open/baton" "$baton" run a -- true
 mkdir "$scratch/$(printf '%0120d' 0)"
 refuse 69 'too long' 'a directory whose name is too long' \
-    env XDG_RUNTIME_DIR="$scratch/$(printf '%0120d' 0)" "$baton" run a -- true
+    env BATON_RUNTIME_DIR="$scratch/$(printf '%0120d' 0)" "$baton" run a -- true
 
 # ---- a terminal ----
 check 'a terminal: the command is in the foreground, and gives it back' python3 - "$baton" << 'END'

@@ -35,7 +35,7 @@ class World:
         ours = ("BATON_AT", "BATON_PASSWORD_FILE", "BATON_SESSION", "BATON_LOCK")
         self.environment = {k: v for k, v in os.environ.items() if k not in ours}
         self.environment.update(
-            XDG_RUNTIME_DIR=self.directory, XDG_STATE_HOME=self.directory,
+            BATON_RUNTIME_DIR=f"{self.directory}/baton", XDG_STATE_HOME=self.directory,
             PATH=f"{BUILD}:{os.environ['PATH']}")
         World.living.append(self)
 
