@@ -17,8 +17,8 @@
  *
  * Linux with 64-bit words only: elsewhere open and find return BATON_UNSUPPORTED. A board belongs
  * to one pid namespace, since it names processes by their numbers. Whoever may write to the file of
- * a board can also cut it off under the feet of those who have mapped it; it is made for its owner
- * alone (mode 600).
+ * a board can also cut it off under the feet of those who have mapped it: so it is made for its owner
+ * alone (mode 600), and refused if its owner is neither this user nor root, or others may write.
  */
 #ifndef BATON_BOARD_H
 #define BATON_BOARD_H
@@ -48,7 +48,8 @@ enum {
  * Opens the board of that name, and makes it if there is none; `spec` (NULL: defaults) is for that
  * case only. A name consists of letters, digits, '.', '_' and '-', and does not begin with '.'.
  * Errors: BATON_BAD_NAME, BATON_BAD_COUNT, BATON_NOT_BOARD, BATON_OTHER_VERSION, BATON_TOO_SMALL
- * (it was cut off), BATON_OTHER_NAMESPACE, BATON_SYSTEM (errno says what), BATON_UNSUPPORTED.
+ * (it was cut off), BATON_OTHER_NAMESPACE, BATON_OTHER_OWNER, BATON_SYSTEM (errno says what),
+ * BATON_UNSUPPORTED.
  */
 BATON_API int baton_board_open(const char *name, const baton_board_spec *spec, baton_board **board);
 /* Opens an existing one, only to look at it. Errors: the same, and BATON_NO_BOARD. */
@@ -82,7 +83,8 @@ typedef struct baton_card {
 /*
  * Pins a card: there is one more on the board, which does nothing yet. If the board is full, takes
  * the place of one whose process has ended, of those who did nothing first. Taking down needs the
- * card to rest. Errors: BATON_FULL, BATON_ALREADY_JOINED, BATON_NOT_JOINED, BATON_READ_ONLY.
+ * card to rest. Errors: BATON_FULL, BATON_ALREADY_JOINED, BATON_NOT_JOINED, BATON_READ_ONLY,
+ * BATON_NOT_BOARD (it is damaged).
  */
 BATON_API int baton_card_pin(baton_board *board, baton_card *card);
 BATON_API int baton_card_take_down(baton_card *card);

@@ -134,7 +134,7 @@ BATON_API int baton_storer_take_over(baton_collect *object, uint32_t id, baton_w
 
 /*
  * Stores a value of value_bytes. Wait-free. A collect that begins after it has returned sees it, or
- * a later one. Errors: BATON_NOT_JOINED, BATON_BAD_ARGUMENT.
+ * a later one. Errors: BATON_NOT_JOINED, BATON_BAD_ARGUMENT, BATON_NOT_COLLECT (it is damaged).
  */
 BATON_API int baton_store(baton_storer *me, const void *value);
 

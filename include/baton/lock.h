@@ -302,6 +302,7 @@ enum {
     BATON_REFUSED = -25,         /* the server does not want this client */
     BATON_LOST = -26,            /* the lock had been taken away */
     BATON_CLOSED = -27,          /* the server lets nobody in for now */
+    BATON_OTHER_OWNER = -28,     /* the board is another user's, or others may write to it */
 };
 
 /* What a value means, as a sentence without capital or full stop. Never NULL. */

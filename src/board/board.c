@@ -74,6 +74,22 @@ static bool file_name(const char *name, char file[BATON_BOARD_NAME_BYTES + 8])
     return true;
 }
 
+/*
+ * Whether nobody but this user, or root, can have written what the file holds: whoever else could
+ * may lie in it, or cut it off under the feet of those who have mapped it.
+ */
+static int check_owner(int file)
+{
+    struct stat info;
+    if (fstat(file, &info) != 0)
+        return BATON_SYSTEM;
+    if (!S_ISREG(info.st_mode))
+        return BATON_NOT_BOARD;
+    if ((info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & 022) != 0)
+        return BATON_OTHER_OWNER;
+    return BATON_OK;
+}
+
 /* Closes without losing what errno says. */
 static int give_up_file(int file, int error)
 {
@@ -253,7 +269,9 @@ int baton_board_open(const char *name, const baton_board_spec *spec, baton_board
     int file = shm_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0)
         return BATON_SYSTEM;
-    error = make_or_map(file, &p, name_space, &memory);
+    error = check_owner(file); /* before it is locked: others could keep the lock for ever */
+    if (error == BATON_OK)
+        error = make_or_map(file, &p, name_space, &memory);
     if (error == BATON_OK)
         error = finish(file, &p, memory, true, board);
     return error == BATON_OK ? error : give_up_file(file, error);
@@ -270,10 +288,12 @@ int baton_board_find(const char *name, baton_board **board)
         return BATON_UNSUPPORTED;
     if (!file_name(name, path))
         return BATON_BAD_NAME;
-    int file = shm_open(path, O_RDONLY | O_CLOEXEC, 0);
+    int file = shm_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0); /* at once, if it is a pipe */
     if (file < 0)
         return errno == ENOENT ? BATON_NO_BOARD : BATON_SYSTEM;
-    int error = read_header(file, life_name_space(), &p);
+    int error = check_owner(file);
+    if (error == BATON_OK)
+        error = read_header(file, life_name_space(), &p);
     if (error == BATON_OK)
         error = map(file, &p, false, &memory);
     if (error == BATON_OK)

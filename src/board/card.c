@@ -144,7 +144,10 @@ int baton_card_pin(baton_board *board, baton_card *card)
     if (error != BATON_OK)
         return error;
     baton_word nothing = said(BATON_RESTS, 0, 0);
-    baton_store(&card->storer, &nothing);
+    if (baton_store(&card->storer, &nothing) != BATON_OK) {
+        baton_storer_leave(&card->storer);
+        return BATON_NOT_BOARD;
+    }
     show_face(board, card, owner);
     return BATON_OK;
 }

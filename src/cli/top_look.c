@@ -127,6 +127,12 @@ int top_failure(const char *board, int error)
                 "board '%s' belongs to another pid namespace; look at it from inside that one\n",
                 board);
         break;
+    case BATON_OTHER_OWNER:
+        fprintf(stderr,
+                "board '%s' belongs to another user, or others may write to it; look at it as the "
+                "user who has made it\n",
+                board);
+        break;
     case BATON_SYSTEM:
         fprintf(stderr, "board '%s': %s\n", board, strerror(reason));
         break;

@@ -36,16 +36,16 @@ static baton_turn enter(const parts *in, uint32_t id, baton_word where, baton_wo
     return splitter_go_on(s, id + 1);
 }
 
-void first_store(const parts *in, uint32_t id)
+bool first_store(const parts *in, uint32_t id)
 {
     const kind *of = in->kind;
     seat *mine = seat_of(in, id);
     baton_word progress = reg_read(&mine->progress, relaxed);
     if (progress % STAGES == STOPPED) /* 2 */
-        return;
+        return true;
     if (of->next == NULL) { /* an array: everybody has a place from the beginning */
         reg_write(&mine->progress, STOPPED, release); /* the value before that it is there */
-        return;
+        return true;
     }
     baton_word where = of->root; /* 3 */
     baton_word stage = COMES;
@@ -54,9 +54,11 @@ void first_store(const parts *in, uint32_t id)
     } else { /* somebody was here before me, under this id */
         where = progress / STAGES;
         stage = progress % STAGES;
+        if (of->index(where) >= of->nodes(in->participants)) /* damaged memory only */
+            return false;
         if (reg_read(&node_at(in, where)->here, relaxed) == id + 1) { /* and had done line 15 */
             write_down(mine, where, STOPPED);
-            return;
+            return true;
         }
     }
     for (;;) {
@@ -72,6 +74,7 @@ void first_store(const parts *in, uint32_t id)
     reg_write(&node_at(in, where)->here, id + 1,
               release); /* 15; the value before that I am there */
     write_down(mine, where, STOPPED);
+    return true;
 }
 
 bool first_store_is_over(baton_word progress, baton_word *where)

@@ -408,10 +408,10 @@ int baton_store(baton_storer *me, const void *value)
         return BATON_BAD_ARGUMENT;
     if (me->self != me)
         return BATON_NOT_JOINED;
-    value_write(&me->in, me->id, value); /* 1 */
-    first_store(&me->in, me->id);        /* 2-16 */
+    value_write(&me->in, me->id, value);      /* 1 */
+    bool fine = first_store(&me->in, me->id); /* 2-16 */
     reg_fence(seq_cst); /* a collect that begins now must not miss it (erratum 6) */
-    return BATON_OK;
+    return fine ? BATON_OK : BATON_NOT_COLLECT;
 }
 
 void finder_add(finder *f, uint32_t id)
@@ -419,8 +419,7 @@ void finder_add(finder *f, uint32_t id)
     if (id >= f->in->participants || f->found == f->in->participants) /* damaged memory only */
         return;
     f->ids[f->found] = id;
-    value_read(f->in, id, f->collector, f->values + f->found * f->in->value_bytes);
-    f->found++;
+    f->found += value_read(f->in, id, f->collector, f->values + f->found * f->in->value_bytes);
 }
 
 int baton_collect_view(baton_collector *me, uint32_t *ids, void *values)

@@ -70,15 +70,18 @@ extern const kind baton_collect_matrix;
 baton_turn splitter_come(baton_splitter *splitter, baton_word i);
 baton_turn splitter_go_on(baton_splitter *splitter, baton_word i);
 
-/* Lines 2-16 of Algorithm 24: if id has no place yet, finds one. */
-void first_store(const parts *in, uint32_t id);
+/*
+ * Lines 2-16 of Algorithm 24: if id has no place yet, finds one. False if where its owner had come to
+ * is no node: the memory is damaged.
+ */
+bool first_store(const parts *in, uint32_t id);
 /* Where an id has stopped; false if it has not. */
 bool first_store_is_over(baton_word progress, baton_word *where);
 
 /* R_i := val. */
 void value_write(const parts *in, uint32_t id, const void *value);
-/* val := R_i, by that collector. The id has stored. */
-void value_read(const parts *in, uint32_t id, uint32_t collector, void *value);
+/* val := R_i, by that collector. The id has stored. False if the memory is damaged. */
+bool value_read(const parts *in, uint32_t id, uint32_t collector, void *value);
 /* After the last read of a collect. */
 void value_reads_over(const parts *in, uint32_t collector);
 /* Registers of one place, and how many places an id has; 0 if values fit into a word. */

@@ -54,6 +54,12 @@ static baton_reg *slot_at(const parts *in, uint32_t id, baton_word slot)
     return (baton_reg *)(void *)in->slots + first * value_words(in->value_bytes);
 }
 
+/* Whether that is one of an id's places. It was read from memory, which may be damaged. */
+static bool is_slot(const parts *in, baton_word slot)
+{
+    return slot >= 1 && slot <= in->collectors + 2;
+}
+
 /* The part of a value that its w-th word holds. */
 static size_t part_of(const parts *in, size_t w)
 {
@@ -100,6 +106,8 @@ static void write_wide(const parts *in, uint32_t id, const char *value)
     bool taken[BATON_MAX_COLLECTORS + 3] = {false};
     seat *mine = seat_of(in, id);
     baton_word newest = reg_read(&mine->value, relaxed); /* nobody else writes it */
+    if (!is_slot(in, newest))                            /* nothing was stored yet */
+        newest = 0;
     taken[newest] = true;
     for (uint32_t c = 0; c < in->collectors; c++)
         taken[slot_read_by(in, id, c, newest)] = true;
@@ -111,7 +119,7 @@ static void write_wide(const parts *in, uint32_t id, const char *value)
     reg_write(&mine->value, slot, release); /* the words before where they lie */
 }
 
-static void read_wide(const parts *in, uint32_t id, uint32_t collector, char *value)
+static bool read_wide(const parts *in, uint32_t id, uint32_t collector, char *value)
 {
     baton_reg *reads = &request_of(in, collector)->reads;
     baton_word asked = reading(in, id, ASKED);
@@ -120,7 +128,10 @@ static void read_wide(const parts *in, uint32_t id, uint32_t collector, char *va
     baton_word slot = reg_read(&seat_of(in, id)->value, acquire);
     if (!reg_cas(reads, asked, reading(in, id, slot), acquire))
         slot = reg_read(reads, relaxed) - asked; /* the store has settled it */
+    if (!is_slot(in, slot))
+        return false;
     copy_out(in, slot_at(in, id, slot), value);
+    return true;
 }
 
 void value_write(const parts *in, uint32_t id, const void *value)
@@ -134,14 +145,13 @@ void value_write(const parts *in, uint32_t id, const void *value)
     reg_write(&seat_of(in, id)->value, word, release); /* what I did before, for who sees it */
 }
 
-void value_read(const parts *in, uint32_t id, uint32_t collector, void *value)
+bool value_read(const parts *in, uint32_t id, uint32_t collector, void *value)
 {
-    if (is_wide(in->value_bytes)) {
-        read_wide(in, id, collector, value);
-        return;
-    }
+    if (is_wide(in->value_bytes))
+        return read_wide(in, id, collector, value);
     baton_word word = reg_read(&seat_of(in, id)->value, acquire);
     memcpy(value, &word, in->value_bytes);
+    return true;
 }
 
 void value_reads_over(const parts *in, uint32_t collector)

@@ -65,6 +65,8 @@ const char *baton_strerror(int value)
     case BATON_CLOSED:
         return "the server lets nobody in now: it cannot write its files, is not ready, is about "
                "to end, or is full; see its log";
+    case BATON_OTHER_OWNER:
+        return "the board belongs to another user, or others may write to it; take another name";
     default:
         return "not a value that this library returns";
     }

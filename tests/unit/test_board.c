@@ -205,6 +205,87 @@ static void test_cut_off(void **state)
     close(file);
 }
 
+/* Others could cut it off, or write into it what they like. */
+static void test_others_may_write(void **state)
+{
+    static const mode_t modes[] = {0666, 0620, 0602};
+    baton_board *board = NULL;
+    (void)state;
+    baton_board_close(open_for(2, 2));
+    int file = shm_open(file_of_it, O_RDWR, 0);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        assert_int_equal(fchmod(file, modes[i]), 0);
+        expect_both(BATON_OTHER_OWNER);
+    }
+    assert_int_equal(fchmod(file, 0644), 0); /* who only reads does no harm */
+    assert_int_equal(baton_board_find(name, &board), BATON_OK);
+    baton_board_close(board);
+    close(file);
+}
+
+/* Only root can give a file away. Another user's board is refused before anything is read. */
+static void test_other_owner(void **state)
+{
+    enum { ANOTHER = 12345 };
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    baton_board_close(open_for(2, 2));
+    int file = shm_open(file_of_it, O_RDWR, 0);
+    assert_int_equal(fchown(file, ANOTHER, ANOTHER), 0);
+    expect_both(BATON_OTHER_OWNER);
+    assert_int_equal(ftruncate(file, 0), 0); /* nor is it made anew */
+    expect_both(BATON_OTHER_OWNER);
+    close(file);
+}
+
+/* What root has made can be looked at by others, if root lets them. */
+static void test_board_of_root(void **state)
+{
+    enum { ANOTHER = 12345 };
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    baton_board_close(open_for(2, 2));
+    int file = shm_open(file_of_it, O_RDWR, 0);
+    assert_int_equal(fchmod(file, 0644), 0);
+    close(file);
+    pid_t child = fork();
+    if (child == 0) {
+        baton_board *board = NULL;
+        _exit(setuid(ANOTHER) != 0 || baton_board_find(name, &board) != BATON_OK);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* Nobody waits for the other end of a pipe. */
+static void test_pipe(void **state)
+{
+    char path[sizeof file_of_it + 16];
+    baton_board *board = NULL;
+    (void)state;
+    snprintf(path, sizeof path, "/dev/shm%s", file_of_it);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    unsigned patience = alarm(60); /* who waits is killed */
+    assert_int_equal(baton_board_find(name, &board), BATON_NOT_BOARD);
+    assert_int_equal(baton_board_open(name, NULL, &board), BATON_NOT_BOARD);
+    alarm(patience);
+}
+
+/* A first store that was interrupted, it says, at a node far outside. */
+static void test_damaged_progress(void **state)
+{
+    baton_board *board = open_for(2, 2);
+    baton_card card = {0};
+    (void)state;
+    reg_write(&seat_of(&board->cards_in, 0)->progress, (baton_word)1 << 40 | 1, relaxed);
+    assert_int_equal(baton_card_pin(board, &card), BATON_NOT_BOARD);
+    assert_int_equal(baton_card_take_down(&card), BATON_NOT_JOINED);
+    baton_board_close(board);
+}
+
 /* A maker that died before it had finished leaves a file without magic. */
 static void test_half_made(void **state)
 {
@@ -641,6 +722,11 @@ int main(void)
         TEST(test_damage),
         TEST(test_namespace),
         TEST(test_cut_off),
+        TEST(test_others_may_write),
+        TEST(test_other_owner),
+        TEST(test_board_of_root),
+        TEST(test_pipe),
+        TEST(test_damaged_progress),
         TEST(test_damaged_cards),
         TEST(test_nothing_is_left),
         TEST(test_descriptor_zero),

@@ -4,6 +4,7 @@
  */
 #include "baton/collect.h"
 #include "layout.h"
+#include "object.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -216,6 +217,34 @@ static void test_forged_header(void **state)
         assert_null(found);
         free(made);
     }
+}
+
+/* Where a value lies, and how far a first store has come, are believed only if they can be. */
+static void test_damaged_seat(void **state)
+{
+    static const baton_word wrong[] = {8, 1000, (baton_word)1 << 40, (baton_word)-4};
+    enum { COMES = 1, STAGES = 4 };
+    baton_collect *made = make(*state, NULL);
+    baton_storer me = {0};
+    reader r = {0};
+    assert_int_equal(baton_storer_join(made, 7, &me), BATON_OK);
+    assert_int_equal(baton_collector_join(made, 7, &r.me), BATON_OK);
+    seat *mine = seat_of(&me.in, me.id);
+    bool walks = ((const kind *)me.in.kind)->next != NULL;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && walks; i++) {
+        reg_write(&mine->progress, wrong[i] * STAGES + COMES, relaxed);
+        assert_int_equal(store(&me, 1), BATON_NOT_COLLECT);
+    }
+    reg_write(&mine->progress, 0, relaxed);
+    assert_int_equal(store(&me, 1), BATON_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        reg_write(&mine->value, wrong[i], relaxed);
+        assert_int_equal(baton_collect_view(&r.me, r.ids, r.values), 0);
+        reg_write(&mine->value, wrong[i], relaxed);
+        assert_int_equal(store(&me, 2), BATON_OK);
+        expect_view(&r, (uint64_t[MAX_IDS]){2});
+    }
+    free(made);
 }
 
 /* Storers and collectors do it alike: the same test, for three of both. */
@@ -501,6 +530,7 @@ int main(void)
         suite_add(&s, test_memory, wide, "%s: memory that is not right", name);
         suite_add(&s, test_damaged_header, wide, "%s: any damaged bit of the header", name);
         suite_add(&s, test_forged_header, wide, "%s: a header that makes no sense", name);
+        suite_add(&s, test_damaged_seat, wide, "%s: a damaged seat", name);
         suite_add(&s, test_storers, wide, "%s: storers come, go and take over", name);
         suite_add(&s, test_collectors, wide, "%s: collectors come, go and take over", name);
         suite_add(&s, test_threads, narrow, "%s: threads, narrow values", name);

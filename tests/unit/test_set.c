@@ -298,9 +298,9 @@ static void test_messages(void **state)
 {
     (void)state;
     const char *unknown = baton_strerror(-1000);
-    for (int value = BATON_CLOSED; value <= BATON_BUSY; value++) {
+    for (int value = BATON_OTHER_OWNER; value <= BATON_BUSY; value++) {
         assert_string_not_equal(baton_strerror(value), unknown);
-        for (int other = BATON_CLOSED; other < value; other++)
+        for (int other = BATON_OTHER_OWNER; other < value; other++)
             assert_string_not_equal(baton_strerror(value), baton_strerror(other));
     }
 }
