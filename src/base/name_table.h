@@ -82,4 +82,45 @@ static inline name_entry *name_walk_next(name_walk *w)
     return e;
 }
 
+/*
+ * A way through a table in parts, between which it may be changed, grow and shrink. Each entry has a
+ * place that depends on its hash alone, the lower bits of that in reverse. So a bucket is a range of
+ * places, whatever number of buckets there is, and whoever goes from place to place comes to every
+ * entry that is there all the time, and to none twice:
+ *
+ *     for (uint64_t place = from; place < NAME_PLACES; place = name_place_behind(t, place)) {
+ *         name_walk w = name_walk_bucket(t, name_bucket_at(t, place));
+ *         for (name_entry *e; (e = name_walk_next(&w)) != NULL;)
+ *             if (name_place(e) >= place)
+ *                 ...
+ *     }
+ */
+#define NAME_PLACES ((uint64_t)1 << 32)
+
+static inline uint32_t name_reverse(uint32_t bits)
+{
+    bits = (bits & 0x55555555) << 1 | (bits >> 1 & 0x55555555);
+    bits = (bits & 0x33333333) << 2 | (bits >> 2 & 0x33333333);
+    bits = (bits & 0x0f0f0f0f) << 4 | (bits >> 4 & 0x0f0f0f0f);
+    return __builtin_bswap32(bits);
+}
+
+static inline uint64_t name_place(const name_entry *e)
+{
+    return name_reverse((uint32_t)e->hash);
+}
+
+/* The bucket in which entries of that place are. */
+static inline size_t name_bucket_at(const name_table *t, uint64_t place)
+{
+    return name_reverse((uint32_t)place) & (t->buckets - 1);
+}
+
+/* The first place behind that bucket. */
+static inline uint64_t name_place_behind(const name_table *t, uint64_t place)
+{
+    uint64_t each = NAME_PLACES / t->buckets;
+    return (place / each + 1) * each;
+}
+
 #endif

@@ -59,22 +59,40 @@ static int take_row(ask *a, held_lock *lock)
     return error;
 }
 
+/* One part of the list: a number, and rows. Reads where the next part begins; 0: there is none. */
+static int each_of_page(ask *a, const char *pattern, int64_t *place,
+                        void (*print)(const held_lock *lock, void *context), void *context)
+{
+    char from[24];
+    ask_item first;
+    held_lock lock;
+    int64_t rows = 0;
+    snprintf(from, sizeof from, "%" PRId64, *place);
+    int code = ask_send(a, 4, (const char *[]){"LOCKS", pattern, "CURSOR", from}, &first);
+    if (code == EXIT_DONE)
+        code = take_number(a, place);
+    if (code == EXIT_DONE)
+        code = take_number(a, &rows);
+    for (int64_t i = 0; code == EXIT_DONE && i < rows; i++) {
+        code = take_row(a, &lock);
+        if (code == EXIT_DONE)
+            print(&lock, context);
+    }
+    return code;
+}
+
 /* Calls `print` for each lock. */
 static int each(const char *address, const server_access *by, const char *pattern,
                 void (*print)(const held_lock *lock, void *context), void *context)
 {
     ask a;
-    ask_item first;
-    held_lock lock;
+    int64_t place = 0;
     int code = ask_open(&a, "locks", address, by);
     if (code != EXIT_DONE)
         return code;
-    code = ask_send(&a, pattern == NULL ? 1 : 2, (const char *[]){"LOCKS", pattern}, &first);
-    for (int64_t i = 0; code == EXIT_DONE && i < first.number; i++) {
-        code = take_row(&a, &lock);
-        if (code == EXIT_DONE)
-            print(&lock, context);
-    }
+    do
+        code = each_of_page(&a, pattern != NULL ? pattern : "*", &place, print, context);
+    while (code == EXIT_DONE && place != 0);
     ask_close(&a);
     return code;
 }

@@ -86,6 +86,7 @@ static void status(const order *o)
 {
     const cluster_node *n = node_of(o->me->of->locks);
     node_report(n, n->all, &o->me->out);
+    session_spend(o->me, NODE_MAX_LISTED); /* rows, some of them from the disk */
 }
 
 const session_command node_commands[] = {

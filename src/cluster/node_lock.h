@@ -198,7 +198,8 @@ void queue_shrinks(cluster_node *n, node_lock *p);
 void queues_free(cluster_node *n);
 
 /* ---- report.c: as lock_backend.h says ---- */
-void report_each(locks *all, void (*each)(const lock_row *row, void *context), void *context);
+lock_page report_each(locks *all, uint64_t from, uint64_t most,
+                      void (*each)(const lock_row *row, void *context), void *context);
 lock_counts report_count(locks *all);
 uint64_t report_count_locks(locks *all);
 

@@ -53,18 +53,37 @@ lock_counts node_lock_counts(const node_figures *f)
 
 /* ---- what every backend shows ---- */
 
-void report_each(locks *all, void (*each)(const lock_row *row, void *context), void *context)
+/* Returns how many were looked at: those who wait for a lock may be many. */
+static uint64_t show_holders(const node_lock *p, void (*each)(const lock_row *row, void *context),
+                             void *context)
 {
-    cluster_node *n = node_of(all);
-    name_walk loaded = name_walk_all(&n->loaded);
-    for (const node_lock *p; (p = node_lock_next(&loaded)) != NULL;)
-        LIST_EACH (at, &p->roles) {
-            const role *s = OWNER_OF(at, role, in_lock);
-            if (role_is_inside(s))
-                each(&(lock_row){p->name, p->name_bytes, s->user.token, s->since, s->who,
-                                 p->waiters},
-                     context);
-        }
+    uint64_t looked_at = 1;
+    LIST_EACH (at, &p->roles) {
+        const role *s = OWNER_OF(at, role, in_lock);
+        if (role_is_inside(s))
+            each(&(lock_row){p->name, p->name_bytes, s->user.token, s->since, s->who, p->waiters},
+                 context);
+        looked_at++;
+    }
+    return looked_at;
+}
+
+lock_page report_each(locks *all, uint64_t from, uint64_t most,
+                      void (*each)(const lock_row *row, void *context), void *context)
+{
+    const name_table *t = &node_of(all)->loaded;
+    lock_page page = {0};
+    uint64_t place = from;
+    uint64_t buckets = most < UINT64_MAX / 16 ? 16 * most : most; /* it does not shrink */
+    for (; place < NAME_PLACES && page.looked_at < most && buckets-- > 0;
+         place = name_place_behind(t, place)) {
+        name_walk bucket = name_walk_bucket(t, name_bucket_at(t, place));
+        for (const node_lock *p; (p = node_lock_next(&bucket)) != NULL;)
+            if (name_place(&p->entry) >= place)
+                page.looked_at += show_holders(p, each, context);
+    }
+    page.next = place < NAME_PLACES ? place : 0;
+    return page;
 }
 
 lock_counts report_count(locks *all)

@@ -62,6 +62,12 @@ typedef struct lock_row {
     uint32_t waiters;
 } lock_row;
 
+/* A part of a list of locks. */
+typedef struct lock_page {
+    uint64_t looked_at; /* locks */
+    uint64_t next;      /* where it goes on; 0: that was all */
+} lock_page;
+
 typedef struct lock_counts {
     uint64_t locks; /* that take memory now */
     uint64_t held;
@@ -102,8 +108,13 @@ typedef struct lock_backend {
     bool (*lease_over)(locks *all, lock_session *me, uint64_t now);
     /* By force: ends that generation, whoever holds it. False if nobody holds it in that one. */
     bool (*release)(locks *all, const char *name, size_t bytes, uint64_t generation, uint64_t now);
-    /* Calls `each` for every lock that is held; it must be quick. */
-    void (*each)(locks *all, void (*each)(const lock_row *row, void *context), void *context);
+    /*
+     * Calls `each`, which must be quick, for every lock that is held, from a place on; 0 is the
+     * first. Ends soon after it has looked at `most` locks, held or not. Who begins at 0 and goes on
+     * where it ended sees every lock that is held all the time, and none twice.
+     */
+    lock_page (*each)(locks *all, uint64_t from, uint64_t most,
+                      void (*each)(const lock_row *row, void *context), void *context);
     lock_counts (*count)(locks *all);
     /* `locks` of these, without looking at each. */
     uint64_t (*count_locks)(locks *all);

@@ -324,27 +324,47 @@ static bool registry_release(locks *all, const char *name, size_t bytes, uint64_
 
 /* ---- for those who look ---- */
 
-static void registry_each(locks *all, void (*each)(const lock_row *row, void *context),
-                          void *context)
+static void show_lock(const shard *s, const record *at,
+                      void (*each)(const lock_row *row, void *context), void *context)
 {
-    for (uint32_t n = 0; n < SHARDS; n++) {
-        event e = begin(all, NULL, n, 0);
-        name_walk records = name_walk_all(&e.shard->records);
-        for (const record *at; (at = OWNER_OF(name_walk_next(&records), record, entry)) != NULL;) {
-            if (at->reg.holder == WDME_NOBODY)
-                continue;
-            lock_row row = {
-                .name = at->name,
-                .name_bytes = at->name_bytes,
-                .generation = at->reg.generation,
-                .since = at->since,
-                .holder = e.shard->role[at->reg.holder].who,
-                .waiters = at->reg.waiting,
-            };
-            each(&row, context);
+    if (at->reg.holder == WDME_NOBODY)
+        return;
+    lock_row row = {
+        .name = at->name,
+        .name_bytes = at->name_bytes,
+        .generation = at->reg.generation,
+        .since = at->since,
+        .holder = s->role[at->reg.holder].who,
+        .waiters = at->reg.waiting,
+    };
+    each(&row, context);
+}
+
+/* The places of a shard's locks follow those of the shard before. */
+static lock_page registry_each(locks *all, uint64_t from, uint64_t most,
+                               void (*each)(const lock_row *row, void *context), void *context)
+{
+    const uint64_t end_of_all = SHARDS * NAME_PLACES;
+    lock_page page = {.next = from};
+    while (page.next < end_of_all && page.looked_at < most) {
+        uint64_t first = page.next / NAME_PLACES * NAME_PLACES;
+        uint64_t place = page.next - first;
+        event e = begin(all, NULL, (uint32_t)(first / NAME_PLACES), 0);
+        const name_table *t = &e.shard->records;
+        for (; place < NAME_PLACES && page.looked_at < most; place = name_place_behind(t, place)) {
+            name_walk bucket = name_walk_bucket(t, name_bucket_at(t, place));
+            for (const name_entry *at; (at = name_walk_next(&bucket)) != NULL;) {
+                page.looked_at++;
+                if (name_place(at) >= place)
+                    show_lock(e.shard, OWNER_OF(at, record, entry), each, context);
+            }
         }
         end(&e);
+        page.next = first + place;
     }
+    if (page.next >= end_of_all)
+        page.next = 0;
+    return page;
 }
 
 static void count_lock(const lock_row *row, void *context)
@@ -375,7 +395,7 @@ static lock_counts registry_count(locks *all)
         durations_join(&sum.waits, &c->waits);
         end(&e);
     }
-    registry_each(all, count_lock, &sum);
+    registry_each(all, 0, UINT64_MAX, count_lock, &sum);
     return sum;
 }
 

@@ -25,6 +25,7 @@ void session_report_figures(session *me)
         of->info(of, &text);
     resp_bulk(&me->out, text.at, text.bytes);
     resp_free(&text);
+    session_spend(me, c.locks); /* they may have been counted one by one */
 }
 
 /* A list that is being made. */
@@ -53,21 +54,61 @@ static void list_lock(const lock_row *row, void *context)
     l->count++;
 }
 
-void session_report_locks(session *me, resp_word pattern, uint64_t now)
+/* False, with an error, if the pattern cannot be one. */
+static bool start_listing(session *me, resp_word pattern, uint64_t now, listing *l)
 {
-    listing l = {.now = now, .rows = {.max = me->of->max_output / 2, .third = me->out.third}};
-    if (pattern.bytes >= sizeof l.pattern) {
+    *l = (listing){.now = now, .rows = {.max = me->of->max_output / 2, .third = me->out.third}};
+    if (pattern.bytes >= sizeof l->pattern) {
         resp_error(&me->out, "ERR the pattern is too long");
-        return;
+        return false;
     }
     if (pattern.bytes > 0)
-        memcpy(l.pattern, pattern.at, pattern.bytes);
-    me->of->locks->backend->each(me->of->locks, list_lock, &l);
+        memcpy(l->pattern, pattern.at, pattern.bytes);
+    return true;
+}
+
+/* Others come first when it has looked at many: else they would wait for all who list. */
+static lock_page list_from(session *me, uint64_t from, uint64_t most, listing *l)
+{
+    lock_page page = me->of->locks->backend->each(me->of->locks, from, most, list_lock, l);
+    session_spend(me, page.looked_at);
+    return page;
+}
+
+static void say_rows(session *me, const listing *l)
+{
+    resp_array(&me->out, l->count);
+    resp_raw(&me->out, l->rows.at, l->rows.bytes);
+}
+
+void session_report_locks(session *me, resp_word pattern, uint64_t now)
+{
+    listing l;
+    if (!start_listing(me, pattern, now, &l))
+        return;
+    lock_page page = list_from(me, 0, REPORT_MAX_LOCKS, &l);
+    if (page.next != 0 || l.rows.overflow)
+        resp_error(&me->out, "ERR too many locks to list at once; use LOCKS pattern CURSOR 0");
+    else
+        say_rows(me, &l);
+    resp_free(&l.rows);
+}
+
+void session_report_page(session *me, resp_word pattern, uint64_t from, uint64_t now)
+{
+    enum { REST_OF_ROW = 128 };
+    listing l;
+    if (!start_listing(me, pattern, now, &l))
+        return;
+    uint64_t fit = l.rows.max / (me->of->max_name + REST_OF_ROW); /* rows, whatever their names */
+    uint64_t most = fit < REPORT_MAX_LOCKS ? fit : REPORT_MAX_LOCKS;
+    lock_page page = list_from(me, from, most > 0 ? most : 1, &l);
     if (l.rows.overflow) {
-        resp_error(&me->out, "ERR too many locks to list; give a pattern");
+        resp_error(&me->out, "ERR the list is longer than an answer may be");
     } else {
-        resp_array(&me->out, l.count);
-        resp_raw(&me->out, l.rows.at, l.rows.bytes);
+        resp_array(&me->out, 2);
+        resp_integer(&me->out, (int64_t)page.next);
+        say_rows(me, &l);
     }
     resp_free(&l.rows);
 }

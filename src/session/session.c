@@ -360,10 +360,20 @@ static void info(const order *o)
     session_report_figures(o->me);
 }
 
+/* LOCKS [PATTERN [CURSOR PLACE]] */
 static void list_locks(const order *o)
 {
-    resp_word everything = {0};
-    session_report_locks(o->me, o->command->words == 2 ? word(o, 1) : everything, o->now);
+    uint32_t words = o->command->words;
+    resp_word pattern = words > 1 ? word(o, 1) : (resp_word){0};
+    uint64_t from;
+    if (words <= 2)
+        session_report_locks(o->me, pattern, o->now);
+    else if (words == 4 && resp_is(word(o, 2), "CURSOR") &&
+             resp_number(word(o, 3), 0, INT64_MAX, &from))
+        session_report_page(o->me, pattern, from, o->now);
+    else
+        resp_error(&o->me->out,
+                   "ERR LOCKS pattern CURSOR takes 0, or the number in the last answer");
 }
 
 /* ---- which is which ---- */
@@ -374,7 +384,7 @@ static const session_command commands[] = {
     {"EXIT", 3, 4, false, leave},
     {"RENEW", 1, 3, false, renew},
     {"PING", 1, 2, true, ping},
-    {"LOCKS", 1, 2, false, list_locks},
+    {"LOCKS", 1, 4, false, list_locks},
     {"INFO", 1, 2, false, info},
     {"RELEASE", 3, 3, false, force},
     {"HELLO", 1, 7, true, hello},
@@ -420,18 +430,24 @@ static void carry_out(const order *o)
 static const resp_limits stranger_limits = {.word_bytes = 512, .command_bytes = 1024};
 enum { STRANGER_SHARE = 4, STRANGER_OUTPUT = 4096 };
 
+void session_spend(session *me, uint64_t things)
+{
+    me->share -= things < me->share ? (uint32_t)things : me->share;
+}
+
 size_t session_feed(session *me, const char *bytes, size_t count, uint64_t now)
 {
     size_t used = 0;
-    uint32_t left = me->trusted ? SESSION_SHARE : STRANGER_SHARE;
+    me->share = me->trusted ? SESSION_SHARE : STRANGER_SHARE;
     me->unfinished = false;
     if (me->lease_until != 0)
         me->lease_until = now + me->lease; /* whatever it says, it lives */
     while (!me->waits && !me->ends && !me->out.overflow && used < count) {
-        if (left-- == 0) {
+        if (me->share == 0) {
             me->unfinished = true;
             break;
         }
+        me->share--;
         resp_command command;
         const resp_limits *limits = me->trusted ? &me->of->limits : &stranger_limits;
         resp_parsed p = resp_parse(bytes + used, count - used, limits, &command);

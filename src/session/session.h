@@ -59,6 +59,7 @@ typedef struct session {
     uint64_t wait_until;  /* milliseconds; 0 for ever */
     uint64_t lease;       /* milliseconds of silence after which it loses what it holds; 0: none */
     uint64_t lease_until; /* 0 if there is none */
+    uint32_t share;       /* commands that it may still say before others have their turn */
     char *waits_for;      /* a lock, by LOCK: its name */
     size_t waits_for_bytes;
 } session;
@@ -104,9 +105,11 @@ void session_start(session *me, service *of, traffic *counted,
                    void (*post)(lock_session *me, notice *n));
 /*
  * Reads commands, as far as they are complete, and no more than SESSION_SHARE: the rest must wait
- * until others had theirs. Returns how many bytes were used. `now` is when these were read.
+ * until others had theirs. Returns how many bytes were used. `now` is when these were read. A
+ * command that takes long, since it looks at many things, costs as much of the share as these.
  */
 enum { SESSION_SHARE = 64 };
+void session_spend(session *me, uint64_t things);
 size_t session_feed(session *me, const char *bytes, size_t count, uint64_t now);
 /* A notice has arrived at the loop of the session. Frees it. */
 void session_notice(notice *n, uint64_t now);

@@ -304,3 +304,25 @@ def test_refused_peers_do_not_fill_the_log(world):
     node = cluster.nodes[0]
     wait_for(lambda: summed(node, "event=peer_refused peer=unknown direction=in")[1] == MANY)
     assert summed(node, "event=peer_refused")[0] < MANY / 3
+
+
+@pytest.mark.parametrize("kind", ("server", "node"))
+def test_lists_have_an_end(world, connect, kind):
+    """one LOCKS looks at a bounded number of locks; all of them come in parts, each once"""
+    at = world.server() if kind == "server" else world.cluster(1).nodes[0]
+    holder, other = connect(at), connect(at)
+    names = {b"many-%d" % i for i in range(3000)}
+    for name in names:
+        holder.send("TRY", name)
+    assert all(holder.reply() > 0 for _ in names)
+    refused(other, "ERR", "LOCKS")
+    refused(other, "ERR", "LOCKS", "many-1")
+    place, parts = 0, []
+    while place != 0 or not parts:
+        place, (rows, _) = other("LOCKS", "*", "CURSOR", place)
+        parts.append([row[0][0] for row in rows])
+    listed = [name for part in parts for name in part]
+    assert len(listed) == len(names) and set(listed) == names
+    assert max(len(part) for part in parts) <= 1100
+    shown = world.baton("locks", "--at", at.path, "many-*").stdout.splitlines()
+    assert len(shown) == 1 + len(names)

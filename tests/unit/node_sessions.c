@@ -536,6 +536,13 @@ void test_locks_of_a_node(void **state)
     talk(&a, w->now + 40, line("ISSUE lock %llu INCR n\r\n", token), "");
     come(w, &c, 0);
     talk(&c, w->now + 40, "LOCKS\r\n", row); /* also while it issues */
+    char part[160];
+    snprintf(part, sizeof part, "*2\r\n:0\r\n%s", row);
+    talk(&c, w->now + 40, "LOCKS * CURSOR 0\r\n", part);
+    talk(&c, w->now + 40, "LOCKS * CURSOR 4294967296\r\n", "*2\r\n:0\r\n*0\r\n");
+    static const char status[] = "STATUS\r\n", both[] = "STATUS\r\nPING\r\n";
+    assert_int_equal(session_feed(&c.session, both, strlen(both), w->now + 40), strlen(status));
+    assert_true(c.session.unfinished); /* others have their turn before the PING */
     talk_end(&a, w->now);
     talk_end(&b, w->now);
     talk_end(&c, w->now);

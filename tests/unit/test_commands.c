@@ -249,7 +249,7 @@ static void test_password(void **state)
 static void test_locks(void **state)
 {
     (void)state;
-    static const char rows[] = "*2\r\n"
+    static const char rows[] = "*2\r\n:0\r\n*2\r\n"
                                "*5\r\n$1\r\na\r\n:7\r\n$4\r\nunix\r\n:1500\r\n:2\r\n"
                                "*6\r\n$4\r\nb\x1b\0c\r\n:9\r\n$11\r\n127.0.0.1:5\r\n:0\r\n:0\r\n:99"
                                "\r\n";
@@ -262,7 +262,7 @@ static void test_locks(void **state)
         out, "NAME                            TOKEN HOLDER                 HELD FOR s  WAITING\n"
              "a                                   7 unix                          1.5        2\n"
              "b??c                                9 127.0.0.1:5                   0.0        0\n");
-    assert_string_equal(heard, "HELLO 3 0|LOCKS  0|");
+    assert_string_equal(heard, "HELLO 3 0|LOCKS * 0|");
     assert_int_equal(run(cmd_locks, "--json", "--at", path, "a*", END), EXIT_DONE);
     assert_string_equal(heard, "HELLO 3 0|LOCKS a* 0|");
     assert_string_equal(out, "[\n"
@@ -281,7 +281,7 @@ static void test_locks(void **state)
                              "    \"waiting\": 0\n"
                              "  }\n"
                              "]\n");
-    answer_to("LOCKS", "*0\r\n");
+    answer_to("LOCKS", "*2\r\n:0\r\n*0\r\n");
     assert_int_equal(run(cmd_locks, "--json", "--at", path, END), EXIT_DONE);
     assert_string_equal(out, "[]\n");
     for (size_t bytes = strlen(text) - 1; bytes > 0; bytes -= 7) { /* cut anywhere */

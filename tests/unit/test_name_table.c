@@ -149,6 +149,59 @@ static void test_buckets(void **state)
     name_table_end(&t);
 }
 
+/* A bucket, and the place behind it. */
+static uint64_t walk_part(const name_table *t, uint64_t place)
+{
+    name_walk bucket = name_walk_bucket(t, name_bucket_at(t, place));
+    uint64_t behind = name_place_behind(t, place);
+    for (name_entry *e; (e = name_walk_next(&bucket)) != NULL;) {
+        thing *at = OWNER_OF(e, thing, entry);
+        assert_true(name_place(e) < behind);
+        if (name_place(e) < place)
+            continue;
+        assert_false(at->seen);
+        at->seen = true;
+    }
+    return behind;
+}
+
+/* However it grows and shrinks in between: who is there all the time is seen, and nobody twice. */
+static void test_parts(void **state)
+{
+    enum { STAY = 100 };
+    (void)state;
+    for (uint64_t grows_at = 0; grows_at < NAME_PLACES; grows_at += NAME_PLACES / 7) {
+        for (uint64_t shrinks_at = 0; shrinks_at < NAME_PLACES; shrinks_at += NAME_PLACES / 5) {
+            name_table t;
+            bool grown = false, shrunk = false;
+            assert_true(name_table_start(&t, FEWEST));
+            add_all(&t);
+            for (int i = STAY; i < NAMES; i++)
+                name_table_remove(&t, &things[i].entry);
+            for (int i = 0; i < 10; i++)
+                name_table_shrink(&t, FEWEST);
+            assert_true(t.buckets < NAMES);
+            for (uint64_t place = 0; place < NAME_PLACES; place = walk_part(&t, place)) {
+                if (!grown && place >= grows_at) {
+                    for (int i = STAY; i < NAMES; i++)
+                        name_table_add(&t, &things[i].entry, things[i].entry.hash);
+                    grown = true;
+                }
+                if (grown && !shrunk && place >= shrinks_at) {
+                    for (int i = STAY; i < NAMES; i++)
+                        name_table_remove(&t, &things[i].entry);
+                    for (int i = 0; i < 10; i++)
+                        name_table_shrink(&t, FEWEST);
+                    shrunk = true;
+                }
+            }
+            for (int i = 0; i < STAY; i++)
+                assert_true(things[i].seen);
+            name_table_end(&t);
+        }
+    }
+}
+
 static void test_shrinks(void **state)
 {
     name_table t;
@@ -205,6 +258,7 @@ int main(void)
     suite_add(&s, test_same_hash, NULL, "two names with one hash");
     suite_add(&s, test_remove_while_walking, NULL, "removed while somebody walks through");
     suite_add(&s, test_buckets, NULL, "bucket by bucket");
+    suite_add(&s, test_parts, NULL, "in parts, between which it grows and shrinks");
     suite_add(&s, test_shrinks, NULL, "grows by itself, shrinks when it is told to");
     suite_add(&s, test_no_memory, NULL, "no memory for one");
     return suite_run(&s, "name_table");

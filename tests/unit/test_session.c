@@ -80,7 +80,7 @@ static void test_rules(void **unused)
         {"EXIT", 3, 4, NULL},
         {"RENEW", 1, 3, NULL},
         {"PING", 1, 2, "+PONG\r\n"},
-        {"LOCKS", 1, 2, NULL},
+        {"LOCKS", 1, 4, NULL},
         {"INFO", 1, 2, NULL},
         {"RELEASE", 3, 3, NULL},
         {"SELECT", 2, 2, NULL},
@@ -400,6 +400,9 @@ static void test_hold_back(void **unused)
 
 /* ---- for those who look ---- */
 
+static const char too_many[] =
+    "-ERR too many locks to list at once; use LOCKS pattern CURSOR 0\r\n";
+
 static void test_locks_are_listed(void **unused)
 {
     (void)unused;
@@ -425,7 +428,88 @@ static void test_locks_are_listed(void **unused)
     of.max_output = 2 * (sizeof row - 1);
     talk(&c, 150, "LOCKS\r\n", all);
     of.max_output -= 2;
-    talk(&c, 150, "LOCKS\r\n", "-ERR too many locks to list; give a pattern\r\n");
+    talk(&c, 150, "LOCKS\r\n", too_many);
+    of.max_output = 4096;
+    snprintf(all, sizeof all, "*2\r\n:0\r\n*1\r\n%s", row);
+    talk(&c, 150, "LOCKS * CURSOR 0\r\n", all);
+    talk(&c, 150, "locks x* cursor 0\r\n", all);
+    talk(&c, 150, "LOCKS y* CURSOR 0\r\n", "*2\r\n:0\r\n*0\r\n");
+    talk(&c, 150, "LOCKS * CURSOR 9223372036854775807\r\n", "*2\r\n:0\r\n*0\r\n");
+    static const char *const wrong[] = {"LOCKS * CURSOR\r\n", "LOCKS * CURSOR x\r\n",
+                                        "LOCKS * CURSOR -1\r\n", "LOCKS * AFTER 0\r\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        talk(&c, 150, wrong[i],
+             "-ERR LOCKS pattern CURSOR takes 0, or the number in the last answer\r\n");
+}
+
+enum { PARTS_OF = 3000 }; /* locks part0, part1, ... */
+static uint8_t seen_part[PARTS_OF];
+
+/* Under the lock of a shard: nothing is asserted here. */
+static void see_part(const lock_row *row, void *context)
+{
+    char name[32];
+    unsigned number;
+    (void)context;
+    snprintf(name, sizeof name, "%.*s", (int)row->name_bytes, row->name);
+    if (sscanf(name, "part%u", &number) == 1)
+        seen_part[number]++;
+}
+
+static void hold_many(talker *t, const char *name, unsigned count)
+{
+    char line[64];
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(line, sizeof line, "TRY %s%u\r\n", name, i);
+        assert_true(talk_token(t, 0, line) > 0);
+    }
+}
+
+/* No command looks at all locks of many, and however they come and go none of them is left out. */
+static void test_locks_in_parts(void **unused)
+{
+    enum { MOST = 100, OTHERS = 30000 };
+    (void)unused;
+    hold_many(&a, "part", PARTS_OF);
+    talk(&c, 0, "LOCKS\r\n", too_many);
+    memset(seen_part, 0, sizeof seen_part);
+    uint64_t place = 0;
+    unsigned parts = 0;
+    do {
+        lock_page page = of.locks->backend->each(of.locks, place, MOST, see_part, NULL);
+        assert_true(page.looked_at <= 2 * MOST);
+        place = page.next;
+        if (++parts == 5)
+            hold_many(&b, "other", OTHERS);
+        if (parts == 50)
+            talk_end(&b, 0);
+    } while (place != 0);
+    assert_true(parts > 50);
+    talk_begin(&b, &of);
+    for (unsigned i = 0; i < PARTS_OF; i++)
+        assert_int_equal(seen_part[i], 1);
+}
+
+/* Whoever asks for many things gives others their turn before it goes on. */
+static void test_lists_cost_their_share(void **unused)
+{
+    static const char *const lists[] = {"LOCKS nothing\r\n", "LOCKS nothing CURSOR 0\r\n",
+                                        "INFO\r\n"};
+    (void)unused;
+    of.max_output = 1 << 20; /* else parts would be short */
+    hold_many(&a, "few", SESSION_SHARE / 2);
+    for (int many = 0; many < 2; many++) {
+        for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+            char said[64];
+            snprintf(said, sizeof said, "%sPING\r\n", lists[i]);
+            size_t used = session_feed(&c.session, said, strlen(said), 0);
+            assert_int_equal(used, many ? strlen(lists[i]) : strlen(said));
+            assert_int_equal(c.session.unfinished, many);
+            c.session.out.bytes = 0;
+        }
+        if (!many)
+            hold_many(&a, "more", SESSION_SHARE);
+    }
 }
 
 static void test_figures(void **unused)
@@ -623,6 +707,8 @@ int main(void)
     suite_add(&s, test_closed, NULL, "closed: nobody is let in");
     suite_add(&s, test_hold_back, NULL, "grants that are held back");
     suite_add(&s, test_locks_are_listed, NULL, "LOCKS");
+    suite_add(&s, test_locks_in_parts, NULL, "LOCKS in parts, of many that come and go");
+    suite_add(&s, test_lists_cost_their_share, NULL, "lists cost their share of a turn");
     suite_add(&s, test_figures, NULL, "INFO");
     suite_add(&s, test_durations, NULL, "how long was held and waited");
     suite_add(&s, test_goes_with_many, NULL, "a session with many locks goes");
