@@ -38,6 +38,8 @@ void line_add(baton_client *c, line *k)
     keeper_watch(c, k);
     if (k->watch.lease > 0)
         keeper_due(c, k->watch.renew_at);
+    if (channel_has_more(&k->channel))
+        line_read(c, k); /* which the socket says nothing of */
 }
 
 /* ---- rest ---- */

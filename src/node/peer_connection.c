@@ -114,6 +114,7 @@ static void written(uv_write_t *write, int status)
         return;
     }
     send_unsent(l);
+    link_transmit(l, &l->greeting); /* if it had to wait */
     if (!l->writes && l->hello.state == PEER_HELLO_REFUSED)
         link_hang_up(l, l->hello.complaint);
 }
@@ -316,6 +317,13 @@ static void begin_hello(peer_connection *l)
     link_transmit(l, &l->greeting);
 }
 
+/* It does not read, and says things that TLS itself has to answer. */
+static bool owes_too_much(const peer_connection *l)
+{
+    const char *at;
+    return l->writes && tls_unsent(l->tls, &at) > LINK_CHUNK;
+}
+
 static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
 {
     peer_connection *l = stream->data;
@@ -337,6 +345,8 @@ static void have_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *chunk)
         tls_has_failed(l);
     else if (!l->greets && tls_is_ready(l->tls))
         begin_hello(l);
+    else if (owes_too_much(l))
+        link_hang_up(l, "it does not read what it gets");
     else
         send_unsent(l);
 }

@@ -182,17 +182,24 @@ static bool must_look_first(connection *c)
 static void time_over(uv_timer_t *timer)
 {
     connection *c = timer->data;
+    session *s = &c->session;
     if (must_look_first(c))
         return;
     c->timer_at = 0;
     if (c->in->has_own_notices)
         loop_deliver(c->in); /* a grant that is on its way renews the lease */
-    session_time(&c->session, uv_now(&c->in->uv));
+    session_time(s, uv_now(&c->in->uv));
     connection_serve(c);
+    bool is_late = !s->trusted && s->stranger_until != 0 && uv_now(&c->in->uv) >= s->stranger_until;
+    if (is_late && c->writes) /* it leaves unread what it is told, maybe for ever */
+        connection_close(c, "no password came in time");
 }
 
 static void set_timer(connection *c)
 {
+    enum {
+        SOON = 1
+    }; /* milliseconds; with none, a timer that sets itself keeps the loop for ever */
     uint64_t at = session_deadline(&c->session);
     uint64_t now = uv_now(&c->in->uv);
     if (c->closing || c->looked_first || at == c->timer_at)
@@ -206,7 +213,7 @@ static void set_timer(connection *c)
     if (at == 0)
         uv_timer_stop(&c->timer);
     else
-        uv_timer_start(&c->timer, time_over, at > now ? at - now : 0, 0);
+        uv_timer_start(&c->timer, time_over, at > now ? at - now : SOON, 0);
 }
 
 /* ---- bytes in ---- */
@@ -318,6 +325,15 @@ static void have_heard(connection *c, const char *at, size_t bytes)
         pause_reading(c);
 }
 
+/* A key that was made of another password is a guess like any other. */
+static void fail_tls(connection *c)
+{
+    const service *of = c->session.of;
+    if (tls_was_wrong_key(c->tls) && of->guesses != NULL)
+        guesses_wrong(of->guesses, c->session.who.from, uv_now(&c->in->uv));
+    connection_fail(c, tls_why(c->tls));
+}
+
 /* The same by TLS. Whoever has shaken hands by the key of the password has given that. */
 static void have_heard_tls(connection *c, const char *at, size_t bytes)
 {
@@ -331,7 +347,9 @@ static void have_heard_tls(connection *c, const char *at, size_t bytes)
     if (c->closing)
         return;
     if (tls_failed(c->tls))
-        connection_fail(c, tls_why(c->tls));
+        fail_tls(c);
+    else if (connection_owes_too_much(c))
+        connection_fail(c, "does not read what it gets");
     else
         connection_send(c); /* what TLS itself has to say */
 }
@@ -390,6 +408,21 @@ static void welcome_stranger(connection *c)
     set_timer(c);
 }
 
+/* By TLS the password comes with the first bytes: they wait if others have guessed wrong there. */
+static void wait_for_guesses(connection *c)
+{
+    session *s = &c->session;
+    uint64_t now = uv_now(&c->in->uv);
+    uint64_t turn =
+        s->trusted || s->of->guesses == NULL ? now : guesses_turn(s->of->guesses, s->who.from, now);
+    if (turn <= now)
+        return;
+    s->waits = true;
+    s->wait_until = turn;
+    pause_reading(c);
+    set_timer(c);
+}
+
 void connection_welcome(loop *in, const newcomer *who)
 {
     connection *c = calloc(1, sizeof *c);
@@ -427,4 +460,6 @@ void connection_welcome(loop *in, const newcomer *who)
     start_reading(c);
     if (!c->session.trusted)
         welcome_stranger(c);
+    if (c->tls != NULL)
+        wait_for_guesses(c);
 }

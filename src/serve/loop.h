@@ -106,6 +106,8 @@ void connection_close(connection *c, const char *why);
 void connection_send(connection *c);
 /* Sends what TLS has to say of its failure, and nothing else, and closes. */
 void connection_fail(connection *c, const char *why);
+/* It does not read, and TLS has more and more to answer: it says things that want an answer. */
+bool connection_owes_too_much(const connection *c);
 /* What all connections have to send, after the end of the turn. */
 void loop_send(loop *in);
 

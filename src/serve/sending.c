@@ -85,7 +85,7 @@ static void flush_tls(connection *c, resp_out *out)
 {
     const char *at;
     if (out->bytes > 0 && !tls_write(c->tls, out->at, out->bytes)) {
-        connection_close(c, tls_why(c->tls));
+        connection_close(c, tls_failed(c->tls) ? tls_why(c->tls) : "TLS is not ready");
         return;
     }
     shrink(out);
@@ -99,6 +99,12 @@ static void flush_tls(connection *c, resp_out *out)
     tls_sent(c->tls, count);
     if ((size_t)sent < count)
         write_rest(c, rest, 0);
+}
+
+bool connection_owes_too_much(const connection *c)
+{
+    const char *at;
+    return c->writes && tls_unsent(c->tls, &at) > c->session.out.max;
 }
 
 void connection_fail(connection *c, const char *why)

@@ -123,7 +123,7 @@ static void deal_out(void *context, int socket, address_kind kind)
     newcomer *who = malloc(sizeof *who);
     if (who == NULL || of->connections >= of->max_connections) {
         static const char full[] = "-ERR max number of clients reached\r\n";
-        ssize_t told = write(socket, full, sizeof full - 1);
+        ssize_t told = kind != ADDRESS_TLS ? write(socket, full, sizeof full - 1) : 0;
         (void)told; /* it is turned away either way */
         close(socket);
         free(who);
@@ -351,7 +351,7 @@ static bool open_tls(server *of, char complaint[COMPLAINT])
     tls_settings how = s->tls;
     how.asks_for_cert = how.ca != NULL;
     how.takes_tls12 = true;
-    how.find_key = s->secret != NULL ? find_key : NULL;
+    how.find_key = s->secret != NULL && s->tls.ca == NULL ? find_key : NULL;
     how.context = of;
     of->tls = tls_open(&how, complaint);
     for (uint32_t i = 0; i < of->loops; i++)

@@ -21,7 +21,7 @@ struct tls_stream {
     SSL *ssl;
     BIO *from_network, *to_network; /* the SSL's */
     bool by_key;                    /* dialed so */
-    bool failed;
+    bool failed, wrong_key;
     char identity[TLS_MAX_IDENTITY + 1]; /* which key was used; "" none */
     uint8_t key[TLS_KEY_BYTES];
     char why[COMPLAINT];
@@ -198,6 +198,8 @@ static tls_stream *dial(tls_stream *s)
 {
     SSL_set_verify(s->ssl, SSL_VERIFY_PEER, NULL);
     SSL_set_connect_state(s->ssl);
+    SSL_set_hostflags(s->ssl,
+                      X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     SSL_do_handshake(s->ssl); /* waits for an answer */
     ERR_clear_error();
     return s;
@@ -256,6 +258,9 @@ static void say_why(tls_stream *s, const char *words)
 static const char *reason(const tls_stream *s)
 {
     unsigned long error = ERR_peek_error();
+    if (ERR_GET_LIB(error) != ERR_LIB_SSL)
+        return ERR_reason_error_string(error) != NULL ? ERR_reason_error_string(error)
+                                                      : "TLS ends without a reason";
     long verified = SSL_get_verify_result(s->ssl);
     const char *said = ERR_reason_error_string(error);
     static const char different_secrets[] = "the two sides have different secrets";
@@ -293,6 +298,7 @@ static bool wants_more(tls_stream *s, int result)
         say_why(s, "closed");
         return false;
     default:
+        s->wrong_key = ERR_GET_REASON(ERR_peek_error()) == SSL_R_BINDER_DOES_NOT_VERIFY;
         say_why(s, reason(s));
         return false;
     }
@@ -315,11 +321,15 @@ size_t tls_read(tls_stream *s, void *into, size_t room)
     size_t got = 0;
     if (s->failed)
         return 0;
+    ERR_clear_error(); /* or what others have left there is taken for a failure of this stream */
     int result = SSL_read_ex(s->ssl, into, room, &got);
-    if (result == 1)
-        return got;
-    wants_more(s, result);
-    return 0;
+    if (result != 1 && !wants_more(s, result))
+        return 0;
+    if (s->by_key && SSL_is_init_finished(s->ssl) && SSL_session_reused(s->ssl) != 1) {
+        say_why(s, "the other side has a certificate, and does not know the secret");
+        return 0;
+    }
+    return result == 1 ? got : 0;
 }
 
 bool tls_write(tls_stream *s, const void *bytes, size_t count)
@@ -327,6 +337,7 @@ bool tls_write(tls_stream *s, const void *bytes, size_t count)
     size_t done = 0;
     if (s->failed || !tls_is_ready(s))
         return false;
+    ERR_clear_error();
     int result = count > 0 ? SSL_write_ex(s->ssl, bytes, count, &done) : 1;
     if (result != 1 && wants_more(s, result))
         say_why(s, "out of memory"); /* a memory BIO takes all there is */
@@ -341,18 +352,30 @@ size_t tls_unsent(const tls_stream *s, const char **at)
     return count > 0 ? (size_t)count : 0;
 }
 
+/* Gives back what something large needed. */
+static void shrink(tls_stream *s)
+{
+    enum { KEPT = 65536 };
+    BUF_MEM *memory = NULL;
+    BIO_get_mem_ptr(s->to_network, &memory);
+    if (BIO_ctrl_pending(s->to_network) > 0 || memory == NULL || memory->max <= KEPT)
+        return;
+    BIO *fresh = BIO_new(BIO_s_mem());
+    if (fresh == NULL)
+        return;
+    SSL_set0_wbio(s->ssl, fresh);
+    s->to_network = fresh;
+}
+
 void tls_sent(tls_stream *s, size_t count)
 {
     char scratch[4096];
-    if (count == BIO_ctrl_pending(s->to_network)) {
-        (void)BIO_reset(s->to_network);
-        return;
-    }
-    for (int taken; count > 0; count -= (size_t)taken) {
+    for (int taken; count > 0; count -= (size_t)taken) { /* BIO_reset would clear all of it */
         size_t now = count < sizeof scratch ? count : sizeof scratch;
         taken = BIO_read(s->to_network, scratch, (int)now);
         assert(taken > 0);
     }
+    shrink(s);
 }
 
 /* ---- streams: who is there ---- */
@@ -373,6 +396,11 @@ const char *tls_why(const tls_stream *s)
     return s->why;
 }
 
+bool tls_was_wrong_key(const tls_stream *s)
+{
+    return s->wrong_key;
+}
+
 const char *tls_identity(const tls_stream *s)
 {
     return SSL_session_reused(s->ssl) == 1 ? s->identity : "";
@@ -381,5 +409,6 @@ const char *tls_identity(const tls_stream *s)
 bool tls_is_named(const tls_stream *s, const char *name)
 {
     X509 *shown = SSL_get0_peer_certificate(s->ssl);
-    return shown != NULL && X509_check_host(shown, name, 0, 0, NULL) == 1;
+    const unsigned strictly = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_WILDCARDS;
+    return shown != NULL && X509_check_host(shown, name, 0, strictly, NULL) == 1;
 }

@@ -67,9 +67,11 @@ bool tls_is_ready(const tls_stream *s);
 /* It has failed, or the other side has ended it; why, in words. */
 bool tls_failed(const tls_stream *s);
 const char *tls_why(const tls_stream *s);
+/* It has failed because the other side's key is another, though its identity has one. */
+bool tls_was_wrong_key(const tls_stream *s);
 /* Of one that was accepted by a key: who dialed. "" if it was not by a key. */
 const char *tls_identity(const tls_stream *s);
-/* Whether the other side's certificate has that name. */
+/* Whether the other side's certificate has that DNS name, as it is. */
 bool tls_is_named(const tls_stream *s, const char *name);
 
 #endif

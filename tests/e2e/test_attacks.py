@@ -1,5 +1,6 @@
 """What somebody would do who wants the lock service to fail others."""
 
+import contextlib
 import re
 import socket
 import time
@@ -254,6 +255,30 @@ def test_stranger_must_leave_in_time(guarded):
     with stranger(guarded) as one:
         assert one.recv(4096).startswith(b"-NOAUTH ")
         assert one.recv(4096) == b""
+
+
+def test_stranger_who_reads_nothing_must_leave_too(world, connect):
+    """strangers who leave their answers unread when their time is over hold up nobody, and are out.
+    Of so many, with so much unread, for some the socket is full, and not what they may owe"""
+    server = world.server("--loops", 1, "--auth-file", world.secret(PASSWORD, "password"))
+    server.secret = PASSWORD
+    with contextlib.ExitStack() as stack:
+        crowd = []
+        for count in range(0, 6000, 50):
+            crowd.append(stack.enter_context(socket.socket(socket.AF_UNIX)))
+            crowd[-1].connect(server.path)
+            with contextlib.suppress(BrokenPipeError):
+                crowd[-1].sendall(b"LOCK x\r\n" * count)
+        late = stack.enter_context(socket.socket(socket.AF_UNIX))
+        late.settimeout(PATIENCE)
+        late.connect(server.path)
+        assert late.recv(4096).startswith(b"-NOAUTH ")  # its time is over when theirs is
+        assert connect(server)("PING") == "PONG"
+        for one in crowd:
+            one.settimeout(PATIENCE)
+            with contextlib.suppress(ConnectionResetError):
+                while one.recv(1 << 20):
+                    pass
 
 
 MANY = 300

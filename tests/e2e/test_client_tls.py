@@ -90,6 +90,24 @@ def test_who_is_refused(world, baton, by_key, by_cert, password, certificates, c
     assert code == 69, said
 
 
+def test_guesses(baton, by_key, world, password):
+    """a key that is made of a wrong password is a guess: it is counted, and others have to wait"""
+    wrong = world.secret("a guess", "guess")
+    for _ in range(5):
+        assert baton("locks", "--at", by_key.at, "--password-file", wrong)[0] == 69
+    wait_for(lambda: sum(map(int, re.findall(
+        r'event=audit what="wrong password" times=(\d+)', by_key.server.text()))) == 5)
+    assert baton("locks", "--at", by_key.at, "--password-file", password)[0] == 0
+
+
+def test_full_server(world, baton, password):
+    """a server that is full is no server that does not speak TLS"""
+    full = Guarded(world, "--auth-file", password, "--max-connections", "1")
+    with socket.create_connection(("127.0.0.1", full.plain_port)):
+        wait_for(lambda: "cannot reach" in baton(
+            "locks", "--at", full.at, "--password-file", password)[1])
+
+
 def test_certificate_of_the_server(baton, by_cert, password, certificates):
     """by certificate: its host must be the one that was asked for, and the password is proved"""
     access = ("--password-file", password, "--tls-ca", certificates.ca)
@@ -112,6 +130,8 @@ def test_certificate_of_the_client(world, baton, password, certificates):
     shows = ("--tls-cert", mine, "--tls-key", my_key)
     assert baton("run", "x", *access, *shows, "--", "echo", "fine") == (0, "fine\n")
     assert baton("locks", *access, *shows)[0] == 0
+    by_key = ("--at", strict.at, "--password-file", password)  # is no certificate
+    assert baton("run", "x", *by_key, "--", "true")[0] == 69
     for wrong in ((), ("--tls-cert", alone, "--tls-key", its_key)):
         assert baton("run", "x", *access, *wrong, "--", "true")[0] == 69
     assert baton("run", "x", *access, "--tls-cert", mine, "--", "true")[0] == 64

@@ -64,14 +64,16 @@ static authority make_authority(const char *name)
     return (authority){key, cert};
 }
 
-/* NAME.crt and NAME.key; `names` as openssl writes them. */
+/* NAME.crt and NAME.key; `names` as openssl writes them, or NULL: none, but the subject is a. */
 static void issue(const authority *by, const char *name, const char *names)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
-    X509 *cert = new_cert(key, name, false);
-    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, names);
-    X509_add_ext(cert, extension, -1);
-    X509_EXTENSION_free(extension);
+    X509 *cert = new_cert(key, names != NULL ? name : "a", false);
+    if (names != NULL) {
+        X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, names);
+        X509_add_ext(cert, extension, -1);
+        X509_EXTENSION_free(extension);
+    }
     X509_set_issuer_name(cert, X509_get_subject_name(by->cert));
     assert_true(X509_sign(cert, by->key, EVP_sha256()) > 0);
     write_pem(name, cert, key);
@@ -92,6 +94,7 @@ void certificates_make(void)
     authority theirs = make_authority("theirs");
     issue(&ours, "a", "DNS:a");
     issue(&ours, "b", "DNS:b,IP:127.0.0.1");
+    issue(&ours, "bare", NULL);
     issue(&theirs, "fake", "DNS:b");
     forget(&ours);
     forget(&theirs);
@@ -99,7 +102,7 @@ void certificates_make(void)
 
 void certificates_remove(void)
 {
-    static const char *const names[] = {"ours", "theirs", "a", "b", "fake"};
+    static const char *const names[] = {"ours", "theirs", "a", "b", "bare", "fake"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         unlink(certificates_path(names[i], "crt"));
         unlink(certificates_path(names[i], "key"));

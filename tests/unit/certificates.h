@@ -4,7 +4,8 @@
 
 /*
  * Authorities "ours" and "theirs"; by the first "a" and "b", which have these names, and "b" also
- * 127.0.0.1; by the second "fake", which has the name b.
+ * 127.0.0.1; and "bare", which is called a and has no name that counts; by the second "fake",
+ * which has the name b.
  */
 void certificates_make(void);
 void certificates_remove(void);

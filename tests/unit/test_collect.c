@@ -2,9 +2,9 @@
  * Store & collect as baton/collect.h promises it: wrong arguments and damaged memory, ids that come
  * and go, values of all sizes, threads at work, and processes that are killed in the middle.
  */
-#include "baton/collect.h"
-#include "layout.h"
 #include "object.h"
+
+#include "layout.h"
 #include "unit.h"
 
 #include <pthread.h>

@@ -6,6 +6,7 @@
 #include "tls.h"
 #include "unit.h"
 
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,6 +202,7 @@ static void test_wrong_key(void **state)
     pair p = two_by_key("1", keys[0]);
     shake_hands(&p, 1000);
     expect_failed(p.to, "different secrets");
+    assert_true(tls_was_wrong_key(p.to));
     expect_failed(p.from, "different secrets");
     assert_string_equal(tls_identity(p.to), "");
     part(&p);
@@ -215,6 +217,7 @@ static void test_unknown_identity(void **state)
         shake_hands(&p, 1000);
         assert_false(tls_is_ready(p.from) || tls_is_ready(p.to));
         assert_string_equal(tls_identity(p.to), "");
+        assert_false(tls_was_wrong_key(p.to));
         part(&p);
     }
 }
@@ -231,6 +234,53 @@ static void test_cert_is_no_key(void **state)
     shake_hands(&p, 1000);
     expect_failed(p.from, "certificate");
     forget(&listens);
+    part(&p);
+}
+
+/* Not even if its certificate is trusted. */
+static void test_trusted_cert_is_no_key(void **state)
+{
+    (void)state;
+    tls_settings listens = by_cert("b", "ours"),
+                 dials = {.ca = strdup(certificates_path("ours", "crt"))};
+    listens.asks_for_cert = false;
+    pair p = {.dials = tls_open(&dials, complaint), .listens = tls_open(&listens, complaint)};
+    p.from = tls_dial_by_key(p.dials, "1", keys[1]);
+    p.to = tls_accept(p.listens);
+    shake_hands(&p, 1000);
+    expect_failed(p.from, "does not know the secret");
+    forget(&dials);
+    forget(&listens);
+    part(&p);
+}
+
+/* Only a name that is meant as one counts. */
+static void test_subject_is_no_name(void **state)
+{
+    (void)state;
+    pair p = two_by_cert(by_cert("bare", "ours"), by_cert("b", "ours"), "b");
+    shake_hands(&p, 1000);
+    expect_ready(&p);
+    assert_false(tls_is_named(p.to, "a"));
+    part(&p);
+    p = two_by_cert(by_cert("b", "ours"), by_cert("bare", "ours"), "a");
+    shake_hands(&p, 1000);
+    expect_failed(p.from, "mismatch");
+    part(&p);
+}
+
+/* What somebody else has left in OpenSSL's queue of errors is no failure of this stream. */
+static void test_errors_of_others(void **state)
+{
+    char none[1];
+    (void)state;
+    pair p = two_by_key("0", keys[0]);
+    shake_hands(&p, 1000);
+    ERR_raise(ERR_LIB_USER, ERR_R_PASSED_INVALID_ARGUMENT);
+    assert_int_equal(tls_read(p.to, none, 1), 0);
+    ERR_raise(ERR_LIB_USER, ERR_R_PASSED_INVALID_ARGUMENT);
+    assert_true(tls_write(p.to, "yes", 3));
+    expect_ready(&p);
     part(&p);
 }
 
@@ -405,6 +455,9 @@ int main(void)
     suite_add(&s, test_wrong_key, NULL, "another key");
     suite_add(&s, test_unknown_identity, NULL, "an identity that nobody knows");
     suite_add(&s, test_cert_is_no_key, NULL, "a certificate instead of the key");
+    suite_add(&s, test_trusted_cert_is_no_key, NULL, "a certificate that is trusted, instead");
+    suite_add(&s, test_subject_is_no_name, NULL, "a subject is no name");
+    suite_add(&s, test_errors_of_others, NULL, "errors of others");
     suite_add(&s, test_wrong_authority, NULL, "another authority");
     suite_add(&s, test_wrong_name, NULL, "another name");
     suite_add(&s, test_no_cert, NULL, "no certificate");
