@@ -19,10 +19,20 @@ static uint8_t keys[2][TLS_KEY_BYTES] = {{1, 2, 3}, {1, 2, 4}};
 static char heard[MUCH + 1];
 static char complaint[COMPLAINT];
 
-/* "0" and "1" are known. */
+/* The longest identity that there can be. */
+static const char *longest(void)
+{
+    static char text[TLS_MAX_IDENTITY + 1];
+    memset(text, 'x', TLS_MAX_IDENTITY);
+    return text;
+}
+
+/* "0" and "1" are known, and the longest one, by the key of "0". */
 static bool find(void *context, const char *identity, uint8_t key[TLS_KEY_BYTES])
 {
     (void)context;
+    if (strcmp(identity, longest()) == 0)
+        identity = "0";
     if (strcmp(identity, "0") != 0 && strcmp(identity, "1") != 0)
         return false;
     memcpy(key, keys[identity[0] - '0'], TLS_KEY_BYTES);
@@ -157,6 +167,63 @@ static void test_by_key(void **state)
         expect_conversation(&p, pieces[i] < 100 ? 100 : pieces[i]);
         part(&p);
     }
+}
+
+static void test_longest_identity(void **state)
+{
+    (void)state;
+    pair p = two_by_key(longest(), keys[0]);
+    shake_hands(&p, 1000);
+    expect_ready(&p);
+    assert_string_equal(tls_identity(p.to), longest());
+    part(&p);
+}
+
+/* The socket takes as much as it likes; what is left comes next. */
+static void test_sent_in_parts(void **state)
+{
+    static char much[MUCH];
+    char piece[5000];
+    const char *at;
+    size_t said = 0;
+    (void)state;
+    pair p = two_by_key("0", keys[0]);
+    shake_hands(&p, 1000);
+    for (size_t i = 0; i < MUCH; i++)
+        much[i] = (char)('a' + i % 23);
+    assert_true(tls_write(p.from, much, MUCH));
+    for (size_t count; (count = tls_unsent(p.from, &at)) > 0;) {
+        size_t now = count < sizeof piece ? count : sizeof piece;
+        memcpy(piece, at, now);
+        tls_sent(p.from, now);
+        assert_int_equal(tls_unsent(p.from, &at), count - now);
+        assert_true(tls_feed(p.to, piece, now));
+        for (size_t got; (got = tls_read(p.to, heard + said, MUCH - said)) > 0;)
+            said += got;
+    }
+    assert_int_equal(said, MUCH);
+    assert_memory_equal(heard, much, MUCH);
+    expect_conversation(&p, 1000); /* the room for much was given back */
+    part(&p);
+}
+
+static void come_and_go(int times)
+{
+    for (int i = 0; i < times; i++) {
+        pair p = two_by_key(i % 2 == 0 ? "0" : "2", keys[0]); /* the second is refused */
+        shake_hands(&p, 1000);
+        part(&p);
+    }
+}
+
+static void test_nothing_is_left(void **state)
+{
+    enum { OFTEN = 100, LEAST = 512 }; /* bytes of what a stream or a party has */
+    (void)state;
+    come_and_go(8);
+    size_t before = heap_bytes();
+    come_and_go(OFTEN); /* what malloc keeps for the next time is not much */
+    assert_true(heap_bytes() < before + (size_t)OFTEN * LEAST);
 }
 
 static void test_by_cert(void **state)
@@ -450,6 +517,9 @@ int main(void)
 {
     suite s = {0};
     suite_add(&s, test_by_key, NULL, "two with one key");
+    suite_add(&s, test_longest_identity, NULL, "the longest identity");
+    suite_add(&s, test_sent_in_parts, NULL, "what is sent in parts");
+    suite_add(&s, test_nothing_is_left, NULL, "nothing is left of a stream");
     suite_add(&s, test_by_cert, NULL, "two with certificates");
     suite_add(&s, test_hidden, NULL, "what is said is not seen");
     suite_add(&s, test_wrong_key, NULL, "another key");
