@@ -369,9 +369,9 @@ check 'nothing is run' test ! -e "$scratch/never"
 check 'nor does it blame the password' bash -c "! grep password '$scratch/err'"
 rmdir "$at.tokens.new"
 check 'one that can write again' code 0 "$baton" run a --at "$at" -- true
-mkdir -m 700 "$scratch/unguarded" "$scratch/unguarded/baton" "$scratch/unguarded/baton/guard"
+mkdir -m 700 "$scratch/unguarded" "$scratch/unguarded/guard"
 refuse 69 'Is a directory' 'a guard that cannot be opened' \
-    env XDG_RUNTIME_DIR="$scratch/unguarded" "$baton" run a -- true
+    env BATON_RUNTIME_DIR="$scratch/unguarded" "$baton" run a -- true
 
 # ---- the private directory ----
 mkdir -m 777 "$scratch/open"

@@ -27,7 +27,7 @@ void all_that_is_held_is_left(void **unused)
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     for (int i = 0; i < MANY; i++) {
-        char number[8];
+        char number[16];
         snprintf(number, sizeof number, "%03d", i);
         memcpy(name, number, 3);
         assert_int_equal(baton_client_try(c, name, &mine), BATON_OK);
