@@ -17,8 +17,9 @@
  *
  * Linux with 64-bit words only: elsewhere open and find return BATON_UNSUPPORTED. A board belongs
  * to one pid namespace, since it names processes by their numbers. Whoever may write to the file of
- * a board can also cut it off under the feet of those who have mapped it: so it is made for its owner
- * alone (mode 600), and refused if its owner is neither this user nor root, or others may write.
+ * a board can also cut it off under the feet of those who have mapped it: so it is made for its
+ * owner alone (mode 600), and refused if its owner is neither this user nor root, or others may
+ * write.
  */
 #ifndef BATON_BOARD_H
 #define BATON_BOARD_H

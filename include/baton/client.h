@@ -85,8 +85,8 @@ typedef struct baton_client_options {
 
 /*
  * Connects. Errors: BATON_UNREACHABLE (errno says why), BATON_REFUSED (a wrong password, no server
- * of locks, a lease longer than it allows, or TLS has failed), BATON_CLOSED (the server has too many
- * clients, or cannot write its files), BATON_BAD_ARGUMENT, BATON_SYSTEM.
+ * of locks, a lease longer than it allows, or TLS has failed), BATON_CLOSED (the server has too
+ * many clients, or cannot write its files), BATON_BAD_ARGUMENT, BATON_SYSTEM.
  */
 BATON_API int baton_client_open(const baton_client_options *options, baton_client **client);
 /* What went wrong with TLS in this thread's last baton_client_open, as words; "" if nothing did. */

@@ -35,9 +35,9 @@ enum { LOG_SUM_OFTEN = 1000 }; /* milliseconds */
 
 /*
  * Lines about something that others can bring about as often as they like, such as a connection
- * that is refused: at most one in LOG_SUM_OFTEN, with the fields of the last time and how many times
- * it was since the line before (times=N). Level and event are set by its owner. May be used by any
- * thread.
+ * that is refused: at most one in LOG_SUM_OFTEN, with the fields of the last time and how many
+ * times it was since the line before (times=N). Level and event are set by its owner. May be used
+ * by any thread.
  */
 typedef struct log_sum {
     log_level level;

@@ -83,10 +83,10 @@ static inline name_entry *name_walk_next(name_walk *w)
 }
 
 /*
- * A way through a table in parts, between which it may be changed, grow and shrink. Each entry has a
- * place that depends on its hash alone, the lower bits of that in reverse. So a bucket is a range of
- * places, whatever number of buckets there is, and whoever goes from place to place comes to every
- * entry that is there all the time, and to none twice:
+ * A way through a table in parts, between which it may be changed, grow and shrink. Each entry has
+ * a place that depends on its hash alone, the lower bits of that in reverse. So a bucket is a range
+ * of places, whatever number of buckets there is, and whoever goes from place to place comes to
+ * every entry that is there all the time, and to none twice:
  *
  *     for (uint64_t place = from; place < NAME_PLACES; place = name_place_behind(t, place)) {
  *         name_walk w = name_walk_bucket(t, name_bucket_at(t, place));

@@ -65,7 +65,7 @@ static int help_about(const char *name)
 int main(int argc, char **argv)
 {
     use_linked_tls();
-    signal(SIGPIPE, SIG_IGN);              /* a closed pipe is reported by finish_output */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported by finish_output */
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL) {
         help(stderr);

@@ -8,15 +8,17 @@
 enum { PATH_BYTES = 4096 }; /* as the kernel has it */
 
 /*
- * Directory of the private server. It should depend on the user alone, lest two commands of one user
- * have two servers, and both enter: $BATON_RUNTIME_DIR if somebody has chosen one; else
+ * Directory of the private server. It should depend on the user alone, lest two commands of one
+ * user have two servers, and both enter: $BATON_RUNTIME_DIR if somebody has chosen one; else
  * /run/user/UID/baton if that user directory is there, else $XDG_RUNTIME_DIR/baton, each only if it
  * is this user's; else /tmp/baton-UID.
  */
 void path_runtime(char directory[PATH_BYTES]);
 /* The same with another directory in place of /run/user. */
 void path_runtime_among(const char *users, char directory[PATH_BYTES]);
-/* Makes it if it is missing. NULL if it then belongs to this user alone; or why it cannot be used. */
+/*
+ * Makes it if it is missing. NULL if it then belongs to this user alone; or why it cannot be used.
+ */
 const char *path_runtime_make(const char *directory);
 
 /*

@@ -33,8 +33,8 @@ bool channel_tls_open(channel_tls *t, char complaint[COMPLAINT]);
 void channel_tls_close(channel_tls *t);
 
 /*
- * Shakes hands over a socket that is connected to HOST:PORT, until then (channel_clock). False, with
- * errno, and why in words if TLS has failed.
+ * Shakes hands over a socket that is connected to HOST:PORT, until then (channel_clock). False,
+ * with errno, and why in words if TLS has failed.
  */
 bool channel_secure(channel *c, const channel_tls *t, const char *host_port, uint64_t until,
                     char complaint[COMPLAINT]);
@@ -44,7 +44,9 @@ void channel_close(channel *c);
 /* As send(2) and recv(2); EINTR also if nothing has come of it yet: to be called again. */
 ssize_t channel_send(channel *c, const void *bytes, size_t count, int flags);
 ssize_t channel_receive(channel *c, void *into, size_t room, int flags);
-/* Something that was taken by channel_send is still to be sent: call it again, also with nothing. */
+/*
+ * Something that was taken by channel_send is still to be sent: call it again, also with nothing.
+ */
 bool channel_owes(const channel *c);
 /* channel_receive may have more, though the socket has not. */
 static inline bool channel_has_more(const channel *c)

@@ -222,7 +222,9 @@ const char *baton_client_why(void)
     return why;
 }
 
-/* A server that is there, and not who it should be, is refused; one that goes away was not there. */
+/*
+ * A server that is there, and not who it should be, is refused; one that goes away was not there.
+ */
 static int secure(const baton_client *c, line *k, uint64_t until)
 {
     if (channel_secure(&k->channel, &c->tls, c->server[k->server], until, why))

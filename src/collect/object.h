@@ -71,8 +71,8 @@ baton_turn splitter_come(baton_splitter *splitter, baton_word i);
 baton_turn splitter_go_on(baton_splitter *splitter, baton_word i);
 
 /*
- * Lines 2-16 of Algorithm 24: if id has no place yet, finds one. False if where its owner had come to
- * is no node: the memory is damaged.
+ * Lines 2-16 of Algorithm 24: if id has no place yet, finds one. False if where its owner had come
+ * to is no node: the memory is damaged.
  */
 bool first_store(const parts *in, uint32_t id);
 /* Where an id has stopped; false if it has not. */

@@ -1,4 +1,6 @@
-/* What connections send, plain or by TLS: at once as far as the socket takes it, the rest by libuv. */
+/*
+ * What connections send, plain or by TLS: at once as far as the socket takes it, the rest by libuv.
+ */
 #include "log.h"
 #include "loop.h"
 

@@ -110,8 +110,8 @@ typedef struct lock_backend {
     bool (*release)(locks *all, const char *name, size_t bytes, uint64_t generation, uint64_t now);
     /*
      * Calls `each`, which must be quick, for every lock that is held, from a place on; 0 is the
-     * first. Ends soon after it has looked at `most` locks, held or not. Who begins at 0 and goes on
-     * where it ended sees every lock that is held all the time, and none twice.
+     * first. Ends soon after it has looked at `most` locks, held or not. Who begins at 0 and goes
+     * on where it ended sees every lock that is held all the time, and none twice.
      */
     lock_page (*each)(locks *all, uint64_t from, uint64_t most,
                       void (*each)(const lock_row *row, void *context), void *context);

@@ -58,7 +58,9 @@ bool tls_feed(tls_stream *s, const void *bytes, size_t count);
 size_t tls_read(tls_stream *s, void *into, size_t room);
 /* From the program, if it is ready. */
 bool tls_write(tls_stream *s, const void *bytes, size_t count);
-/* To the network: how many bytes, and where; valid until the next call. So many of them are sent. */
+/*
+ * To the network: how many bytes, and where; valid until the next call. So many of them are sent.
+ */
 size_t tls_unsent(const tls_stream *s, const char **at);
 void tls_sent(tls_stream *s, size_t count);
 

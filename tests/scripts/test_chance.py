@@ -108,6 +108,6 @@ def test_the_first_row_that_fits_counts():
     assert rooms.row_of(pathlib.Path("src/cli/top_scene.c")) == "cli/top* cli/text.c"
     assert rooms.row_of(pathlib.Path("src/cli/main.c")) == "cli"
     assert rooms.room_of(pathlib.Path("src/cli/main.c")) == "cli"
-    quick, slow = rooms.tests_of(pathlib.Path("src/client/line.c"))
-    assert not quick.is_script and quick.programs == ("test_client",)
+    quick, *_, slow = rooms.tests_of(pathlib.Path("src/client/line.c"))
+    assert not quick.is_script and quick.programs == ("test_client_memory",)
     assert slow.is_script and slow.programs == ("baton", "client_live")

@@ -1,6 +1,6 @@
 /*
- * What nodes say first: two that belong together understand each other, in whatever pieces the bytes
- * come; all others are refused, and both sides can say why.
+ * What nodes say first: two that belong together understand each other, in whatever pieces the
+ * bytes come; all others are refused, and both sides can say why.
  */
 #include "peer_hello.h"
 #include "unit.h"
