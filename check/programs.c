@@ -97,7 +97,12 @@ static const program programs[] = {
      .final = "C",
      .value_bytes = 16,
      .seats = 1},
-    {.name = "wide-seat", .object = "array", .script = {"S", "K"}, .value_bytes = 16, .seats = 1},
+    {.name = "wide-seat",
+     .object = "array",
+     .script = {"S", "K"},
+     .value_bytes = 16,
+     .seats = 1,
+     .timed = true},
     /* Whoever dies in its first store is taken over. */
     {.name = "tree-heir", .object = "tree", .script = {"DS", "S"}},
     {.name = "matrix-heir", .object = "matrix", .script = {"DS", "S"}},
